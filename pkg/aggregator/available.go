@@ -32,32 +32,34 @@ func condition(status apiregistrationv1.ConditionStatus, reason string, err erro
 	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: message}
 }
 
-// check returns what the condition of an APIService must be: what is wrong with its service, or else with its server, which must list the
-// resources of the version (K104).
-func (s *Server) check(ctx context.Context, v *Version) (next found, list *metav1.APIResourceList, status apiregistrationv1.ConditionStatus, reason string, err error) {
-	next = v.found
-	if status, reason, err = s.checkService(ctx, v.spec.Service); err == nil {
-		if list, err = v.listed(ctx, &next); err == nil {
-			next.failing = time.Time{}
-			return next, list, apiregistrationv1.ConditionTrue, "Passed", nil
-		}
-		status, reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
-		if next.failing.IsZero() {
-			next.failing = time.Now()
-		}
+// check looks at the server of an APIService, and returns what its condition must be: what is wrong with its service, or else with its server,
+// which must list the resources of the version (K104).
+func (s *Server) check(ctx context.Context, v *Version) (next found, status apiregistrationv1.ConditionStatus, reason string, err error) {
+	if status, reason, err = s.checkService(ctx, v.spec.Service); err != nil {
+		return v.stale(), status, reason, err
 	}
-	next.isFresh, next.addresses = false, nil
-	return next, nil, status, reason, err
+	if next, err = v.ask(ctx); err == nil {
+		status, reason = apiregistrationv1.ConditionTrue, "Passed"
+	} else {
+		status, reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
+	}
+	switch next.failing = v.found.failing; {
+	case next.isFresh:
+		next.failing = time.Time{}
+	case next.failing.IsZero():
+		next.failing = time.Now()
+	}
+	return next, status, reason, err
 }
 
-// checkService returns an error if a service cannot have a server.
+// checkService returns an error if a service cannot have a server. The status is unknown if it cannot be read.
 func (s *Server) checkService(ctx context.Context, at *apiregistrationv1.ServiceReference) (status apiregistrationv1.ConditionStatus, reason string, err error) {
 	service, err := s.Reader.Service(ctx, at.Namespace, at.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return apiregistrationv1.ConditionFalse, "ServiceNotFound", fmt.Errorf("service/%s in %q is not present", at.Name, at.Namespace)
 	case err != nil:
-		return apiregistrationv1.ConditionUnknown, "ServiceAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+		return apiregistrationv1.ConditionUnknown, "", err
 	case service.Spec.Type == corev1.ServiceTypeClusterIP, service.Spec.Type == "":
 		return s.checkEndpoints(ctx, at, service)
 	}
@@ -73,7 +75,7 @@ func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.Servi
 	behind, err := services.SlicesOf(ctx, s.Reader, at.Namespace, at.Name)
 	switch {
 	case err != nil:
-		return apiregistrationv1.ConditionUnknown, "EndpointsAccessError", fmt.Errorf("service/%s in %q cannot be checked due to: %w", at.Name, at.Namespace, err)
+		return apiregistrationv1.ConditionUnknown, "", err
 	case len(behind) == 0:
 		return apiregistrationv1.ConditionFalse, "EndpointsNotFound", fmt.Errorf("cannot find endpointslices for service/%s in %q", at.Name, at.Namespace)
 	case len(services.ReadyAddresses(behind, port.Name)) == 0:
@@ -82,20 +84,22 @@ func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.Servi
 	return "", "", nil
 }
 
-// listed looks up where the server is, and returns the resources that it lists for the version. It asks several addresses at once, and returns
-// the last error if none of them answers.
-func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourceList, err error) {
+// ask looks up where the server is, and asks it what it serves. It asks several addresses for the list of the version at once, and the first that
+// answers for the rest. It returns the last error if none does.
+func (v *Version) ask(ctx context.Context) (found, error) {
 	if v.broken != nil {
-		return nil, v.broken
+		return v.stale(), v.broken
 	}
-	if next.addresses, err = v.remote.addresses(ctx); err != nil {
-		return nil, err
+	all, err := v.remote.addresses(ctx)
+	if err != nil {
+		return v.stale(), err
 	}
 	type answer struct {
+		from string
 		list *metav1.APIResourceList
 		err  error
 	}
-	addresses := slices.Clone(next.addresses)
+	addresses := slices.Clone(all)
 	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
 	addresses = addresses[:min(len(addresses), attempts)]
 	answers := make(chan answer, len(addresses))
@@ -104,16 +108,18 @@ func (v *Version) listed(ctx context.Context, next *found) (_ *metav1.APIResourc
 			ctx, cancel := context.WithTimeout(ctx, v.remote.timeout)
 			defer cancel()
 			list, err := v.listedAt(ctx, address)
-			answers <- answer{list, err}
+			answers <- answer{address, list, err}
 		}()
 	}
-	var last answer
 	for range addresses {
-		if last = <-answers; last.err == nil {
-			break
+		answer := <-answers
+		if err = answer.err; err == nil {
+			next := v.discover(ctx, answer.from, answer.list)
+			next.addresses = all
+			return next, nil
 		}
 	}
-	return last.list, last.err
+	return v.stale(), err
 }
 
 func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIResourceList, error) {
@@ -140,17 +146,19 @@ func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIReso
 
 // report writes the condition of an APIService, unless it is there already.
 func (s *Server) report(ctx context.Context, v *Version, condition apiregistrationv1.APIServiceCondition) error {
-	if now := v.stored; now != nil && now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message {
-		return nil
-	}
-	log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, condition.Message)
+	var isNew bool
 	_, _, err := s.Services.Status.Update(ctx, rest.Key{Name: v.name()}, func(current rest.Object) (rest.Object, error) {
 		service := current.(*apiregistrationv1.APIService)
-		if service.UID == v.uid && service.Spec.Service != nil {
+		now := helper.GetAPIServiceConditionByType(service, condition.Type)
+		isSame := now != nil && now.Status == condition.Status && now.Reason == condition.Reason && now.Message == condition.Message
+		if isNew = !isSame && service.UID == v.uid && service.Spec.Service != nil; isNew {
 			helper.SetAPIServiceCondition(service, condition)
 		}
 		return service, nil
 	}, rest.AsServer())
+	if err == nil && isNew {
+		log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, condition.Message)
+	}
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -39,6 +39,7 @@ func TestAServerThatDoesNotListItsResourcesIsUnavailable(t *testing.T) {
 		"it never ends":            {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "", "the document has more than 1048576 bytes"},
 		"it is of another group":   {answering(200, `{"groupVersion":"other.com/v1"}`), "", `it lists the resources of "other.com/v1"`},
 		"it lists nothing, often":  {answering(200, `{"groupVersion":"example.com/v1","resources":[{},{}]}`), "", "it lists a resource without a name"},
+		"it has countless parts":   {answering(200, `{"groupVersion":"example.com/v1","resources":[{"name":"a"}`+strings.Repeat(`,{}`, 100_001)+`]}`), "", "the document has more than 100000 objects"},
 		"it repeats itself":        {answering(200, `{"groupVersion":"`+strings.Repeat("a", 1<<19)+`"}`), "", "it lists the resources of"},
 		"it has the wrong name":    {list, "other.default.svc", "x509: certificate is valid for other.default.svc, not api.default.svc"},
 		"it hangs":                 {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, "", "context deadline exceeded"},

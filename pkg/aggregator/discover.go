@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,33 +15,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/endpoints/discovery"
-	"kube2014/pkg/util/services"
 )
 
 // The bounds of documents of other servers, in bytes: of a list of the resources of a version, of a document of all versions, and of a
-// description in OpenAPI. In memory they may be fifty times as large.
+// description in OpenAPI.
 const (
 	maxList        = 1 << 20
 	maxOfAll       = 4 << 20
 	maxDescription = 16 << 20
 )
 
+// maxObjects bounds the objects in a document: each schema of OpenAPI takes 2 KB in memory. This server's own description has 15,000.
+const maxObjects = 100_000
+
 // wanted is what this server accepts: one document of all versions.
 const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
 // discover returns what the server serves in the version: as its document of all versions says or, if there is none, as the list says. What
 // was known before is stale if the document cannot be read.
-func (v *Version) discover(ctx context.Context, next found, list *metav1.APIResourceList) found {
+func (v *Version) discover(ctx context.Context, address string, list *metav1.APIResourceList) (next found) {
 	ctx, cancel := context.WithTimeout(ctx, v.remote.timeout)
 	defer cancel()
-	address := services.Any(next.addresses)
 	switch resources, tag, err := v.inDocumentOfAll(ctx, address); {
 	case err == nil:
 		next.resources, next.tag, next.isFresh = resources, tag, true
 	case errors.Is(err, errNotAll):
-		next.resources, next.tag, next.isFresh = discovery.Aggregate(list.APIResources), "", true
+		next.resources, next.isFresh = discovery.Aggregate(list.APIResources), true
 	default:
-		next.isFresh = false
+		next = v.stale()
 	}
 	next.openAPI = v.describedAt(ctx, address)
 	return next
@@ -146,6 +148,8 @@ func decode(body io.Reader, limit int64, into any) error {
 		return err
 	case int64(len(text)) > limit:
 		return fmt.Errorf("the document has more than %d bytes", limit)
+	case bytes.Count(text, []byte("{")) > maxObjects:
+		return fmt.Errorf("the document has more than %d objects", maxObjects)
 	case json.Unmarshal(text, into) != nil:
 		return errors.New("the document is not the expected JSON")
 	}

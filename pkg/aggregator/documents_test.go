@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "kube2014/pkg/endpoints/endpointstest"
 )
 
 const ofAll = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -90,6 +93,45 @@ func TestDiscoveryAndOpenAPIAreThoseOfAllServers(t *testing.T) {
 	assert.Empty(t, stale)
 }
 
+func TestAServerIsAskedAtTheAddressThatAnswers(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	server := f.other(http.HandlerFunc(described))
+	f.serve(server)
+	subsets := []string{fmt.Sprintf(`{"addresses":[{"ip":"127.0.0.1"}],"ports":[{"port":%d}]}`, server.Listener.Addr().(*net.TCPAddr).Port)}
+	for range 4 {
+		away, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, away.Close())
+		subsets = append(subsets, fmt.Sprintf(`{"addresses":[{"ip":"127.0.0.1"}],"ports":[{"port":%d}]}`, away.Addr().(*net.TCPAddr).Port))
+	}
+	assert.Equal(t, 200, f.Patch(Endpoints+"/api", MergePatch, `{"subsets":[`+strings.Join(subsets, ",")+`]}`).Status)
+	assert.Equal(t, "Passed", f.register("").Reason)
+	_, found := f.versions()
+	assert.Equal(t, apidiscovery.DiscoveryFreshnessCurrent, found["example.com/v1"].Freshness)
+	assert.Len(t, found["example.com/v1"].Resources, 1)
+}
+
+func TestADocumentOfAllVersionsThatFailedOnceIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	var asked atomic.Int32
+	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/apis" && asked.Add(1) == 1 {
+			http.Error(w, "it starts", http.StatusServiceUnavailable)
+			return
+		}
+		described(w, req)
+	})))
+	begin := time.Now()
+	assert.Equal(t, "Passed", f.register("").Reason)
+	require.Eventually(t, func() bool {
+		_, found := f.versions()
+		return len(found["example.com/v1"].Resources) == 1
+	}, time.Minute, 5*time.Millisecond)
+	t.Logf("%s after the registration", time.Since(begin))
+}
+
 func TestWhatAServerThatIsAwayServesIsStale(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -152,7 +194,7 @@ func TestGroupsAreInTheOrderOfTheirPriorities(t *testing.T) {
 	}
 	assert.Eventually(t, func() bool {
 		return fmt.Sprint(names()) == "[apiregistration.k8s.io z.com discovery.k8s.io a.com example.com]"
-	}, time.Minute, 5*time.Millisecond, "%v", names())
+	}, time.Minute, 5*time.Millisecond)
 }
 
 func TestAGroupOfThisServerCanBeGivenToAnotherOneButThatOfTheAPIServices(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 // checkPause is the time from a request that has failed to the check of its server: many may fail at once.
 const checkPause = time.Second / 4
 
-// maxHops bounds how many servers a request passes: the last one may be this one again.
-const maxHops = 8
+// maxHops bounds how many servers a request passes: the last one may be this one again. It has passed as many as X-Forwarded-For names (K105).
+const maxHops = 16
 
 // unavailable answers a request for a server that is away, in the words of today's server.
 func unavailable(w http.ResponseWriter) {
@@ -33,7 +33,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		unavailable(w)
 		return
 	}
-	if strings.Count(strings.Join(req.Header["X-Forwarded-For"], ","), ",") >= maxHops {
+	if 1+strings.Count(strings.Join(req.Header["X-Forwarded-For"], ","), ",") >= maxHops {
 		http.Error(w, "the request goes round in circles", http.StatusLoopDetected)
 		return
 	}
@@ -66,10 +66,10 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 			r.Out.URL.RawPath = "" // the path is the one that the user may have
 			r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 			r.SetXForwarded()
-			r.Out.Header["X-Forwarded-Host"], r.Out.Header["X-Forwarded-Uri"] = []string{address}, []string{r.In.URL.Path} // as of today's server
+			r.Out.Header["X-Forwarded-Host"], r.Out.Header["X-Forwarded-Uri"] = []string{address}, []string{r.Out.URL.EscapedPath()} // as of today's server
 			identify(r.Out, who)
 		},
-		ModifyResponse: refuseRedirects,
+		ModifyResponse: checkAnswer,
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if req.Context().Err() == nil { // it may be away
 				s.queue.AddAfter(v.name(), checkPause)
@@ -90,20 +90,23 @@ func isUpgrade(req *http.Request) bool {
 	return req.Header.Get("Upgrade") != "" && slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(strings.TrimSpace(token), "upgrade") })
 }
 
-// refuseRedirects replaces an answer that sends the client elsewhere. It removes the audit id, and what pages of other origins may do, about which
-// this server decides.
-func refuseRedirects(answer *http.Response) error {
+// checkAnswer removes the audit id, and what pages of other origins may do: about these, this server decides. It replaces an answer that sends
+// the client elsewhere, and returns an error if the status is none.
+func checkAnswer(answer *http.Response) error {
 	for name := range answer.Header {
 		if strings.HasPrefix(name, "Access-Control-") || name == "Audit-Id" {
 			answer.Header.Del(name)
 		}
+	}
+	if answer.StatusCode < 200 && answer.StatusCode != http.StatusSwitchingProtocols {
+		return fmt.Errorf("it answers with the status %d", answer.StatusCode)
 	}
 	if answer.StatusCode < 300 || answer.StatusCode > 399 || answer.Header.Get("Location") == "" {
 		return nil
 	}
 	const why = "the backend attempted to redirect this request, which is not permitted"
 	_ = answer.Body.Close() // nobody reads it
-	answer.StatusCode, answer.Header = http.StatusBadGateway, http.Header{}
+	answer.StatusCode, answer.Header, answer.Trailer = http.StatusBadGateway, http.Header{}, nil
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewBufferString(why)), int64(len(why))
 	return nil
 }

@@ -35,7 +35,7 @@ func TestARequestGoesToTheOtherServerAsItsUser(t *testing.T) {
 	}
 }
 
-// K105: today's server writes the query anew.
+// K105: today's server writes the query anew, and asks another server for paths with empty parts too.
 func TestARequestIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -45,6 +45,8 @@ func TestARequestIsPassedOnAsItIs(t *testing.T) {
 		"/apis/example.com/v1/things?b=2&a=%20":     "/apis/example.com/v1/things?b=2&a=%20",
 		"/apis/example.com/v1/things//x/../y":       "/apis/example.com/v1/things//x/../y",
 		"/apis/example.com/v1/things/a%2Fb/%2e%2e?": "/apis/example.com/v1/things/a/b/..", // the path by which rights are asked for
+		"/apis/example.com/v1/things/a%0Ab":         "/apis/example.com/v1/things/a%0Ab",
+		"/apis/example.com/v1/things?a=1;b=2&c=3":   "/apis/example.com/v1/things?c=3",
 	} {
 		_, body, _ := f.get(uri, "Forwarded", "for=mallory", "X-Forwarded-For", "10.0.0.1")
 		var seen struct {
@@ -53,8 +55,14 @@ func TestARequestIsPassedOnAsItIs(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal([]byte(body), &seen), body)
 		assert.Equal(t, sent, strings.TrimSuffix(seen.URI, "?"))
+		path, _, _ := strings.Cut(sent, "?")
+		assert.Equal(t, []string{path}, seen.Header["X-Forwarded-Uri"])
 		assert.Equal(t, []string{"10.0.0.1, 127.0.0.1"}, seen.Header["X-Forwarded-For"])
 		assert.Empty(t, seen.Header["Forwarded"])
+	}
+	for _, uri := range []string{"//apis/example.com/v1/things", "/openapi/v3//apis/example.com/v1", "/apis//example.com/v1/things"} {
+		_, body, _ := f.get(uri)
+		assert.NotContains(t, body, `"uri"`, "no other server is asked for "+uri)
 	}
 }
 
@@ -71,20 +79,29 @@ func TestAnAnswerIsPassedOnAsItIs(t *testing.T) {
 			_, _ = w.Write([]byte("cut"))
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
+		case "/apis/example.com/v1/statusless":
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if assert.NoError(t, err) {
+				_, _ = io.WriteString(conn, "HTTP/1.1 042 Nothing\r\nContent-Length: 0\r\n\r\n")
+				_ = conn.Close()
+			}
 		default:
 			w.WriteHeader(http.StatusEarlyHints)
 			w.Header().Set("Access-Control-Allow-Origin", "*")
+			w.Header().Set("Audit-Id", "theirs")
 			w.Header().Set("X-Theirs", "kept")
 			http.Error(w, "a teapot", http.StatusTeapot)
 		}
 	})))
 	f.register("")
 	status, body, header := f.get("/apis/example.com/v1/things")
-	assert.Equal(t, []any{418, "a teapot\n", "kept", ""}, []any{status, body, header.Get("X-Theirs"), header.Get("Access-Control-Allow-Origin")})
+	assert.Equal(t, []any{418, "a teapot\n", "kept", "", ""}, []any{status, body, header.Get("X-Theirs"), header.Get("Access-Control-Allow-Origin"), header.Get("Audit-Id")})
 	status, body, header = f.get("/apis/example.com/v1/elsewhere")
 	assert.Equal(t, []any{502, "the backend attempted to redirect this request, which is not permitted", ""}, []any{status, body, header.Get("Location")})
 	status, body, _ = f.get("/apis/example.com/v1/cut")
 	assert.Equal(t, []any{200, "cut"}, []any{status, body})
+	status, body, _ = f.get("/apis/example.com/v1/statusless", "Connection", "upgrade", "Upgrade", "echo") // such a request comes by HTTP/1.1
+	assert.Equal(t, []any{503, "error trying to reach service: it answers with the status 42\n"}, []any{status, body})
 }
 
 func TestAWatchIsPassedOnEventByEventAndEndsWithTheServer(t *testing.T) {
@@ -161,22 +178,30 @@ func TestAConnectionIsUpgraded(t *testing.T) {
 	assert.ErrorIs(t, err, io.EOF)
 }
 
+// K105: to today's server, all circles are endless.
 func TestARequestThatGoesRoundInCirclesEnds(t *testing.T) {
 	t.Parallel()
 	f := open(t)
 	var passed atomic.Int32
 	f.serve(f.other(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.URL.Path == "/apis/example.com/v1" {
+		if req.URL.Path != "/apis/example.com/v1/things" {
 			list(w, req)
 			return
 		}
 		passed.Add(1)
-		status, body, _ := f.get(req.RequestURI, "X-Forwarded-For", req.Header.Get("X-Forwarded-For"))
-		http.Error(w, body, status)
+		again := req.Clone(req.Context())
+		again.RequestURI, again.URL.Scheme, again.URL.Host = "", "http", strings.TrimPrefix(f.url, "http://")
+		answer, err := http.DefaultTransport.RoundTrip(again)
+		if !assert.NoError(t, err) {
+			return
+		}
+		defer answer.Body.Close()
+		w.WriteHeader(answer.StatusCode)
+		_, _ = io.Copy(w, answer.Body)
 	})))
 	f.register("")
 	status, body, _ := f.get("/apis/example.com/v1/things")
 	assert.Equal(t, 508, status)
 	assert.Contains(t, body, "the request goes round in circles")
-	assert.Less(t, passed.Load(), int32(20))
+	assert.EqualValues(t, 16, passed.Load())
 }

@@ -44,7 +44,7 @@ func newRemote(spec apiregistrationv1.APIServiceSpec, c *Config) (*remote, error
 		security.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
 	}
 	upgrading := newTransport(security, false)
-	upgrading.ResponseHeaderTimeout = dialTimeout // such a request has no other limit
+	upgrading.ResponseHeaderTimeout = upgradeTimeout // such a request has no other limit
 	return &remote{spec, c.Resolve, c.Timeout, newTransport(security, true), upgrading}, nil
 }
 
@@ -65,8 +65,9 @@ func newTransport(security *tls.Config, http2 bool) *http.Transport {
 }
 
 const (
-	dialTimeout = 15 * time.Second
-	maxIdle     = 64 // connections to a server that speaks HTTP/1.1 only
+	dialTimeout    = 15 * time.Second
+	upgradeTimeout = time.Minute // of the answer that allows it
+	maxIdle        = 64          // connections to a server that speaks HTTP/1.1 only
 )
 
 // addresses returns where the server is now.

@@ -43,15 +43,15 @@ type Config struct {
 	SlicesKind, ServicesKind, EndpointsKind api.Kind
 	// Certificate returns what this server shows to others, by which they trust the names of users. Nil: it shows nothing.
 	Certificate func() (*tls.Certificate, error)
-	// Timeout bounds each request for what another server serves; clients ask each version for it.
+	// Timeout bounds how long another server may take to say what it serves.
 	Timeout time.Duration
-	// Serving ends when this server is about to end; requests to others end then.
+	// Serving ends when this server is about to end. Requests to others that have no time limit end then.
 	Serving context.Context
 	// Around is put around the work on one APIService, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
 
-// Server is the aggregator. It serves nothing of other servers until Follow has read the APIServices. It is safe for concurrent use.
+// Server is the aggregator. It serves nothing of other servers until Run has read the APIServices. It is safe for concurrent use.
 type Server struct {
 	*endpoints.Server
 	Config
@@ -118,16 +118,18 @@ func (s *Server) find(path string) *Version {
 	}
 	described, isDescription := strings.CutPrefix(path, "/openapi/v3/")
 	if isDescription {
-		path = described
+		path = "/" + strings.TrimSuffix(described, "/")
 	}
-	parts := strings.SplitN(strings.Trim(path, "/"), "/", 4)
+	parts := strings.SplitN(path, "/", 5) // the first one is empty
 	switch {
-	case isDescription && (parts[0] != "apis" || len(parts) != 3): // what is below is nobody's
+	case len(parts) < 2 || parts[0] != "":
 		return nil
-	case parts[0] == "api":
+	case isDescription && (parts[1] != "apis" || len(parts) != 4): // what is below is nobody's
+		return nil
+	case parts[1] == "api":
 		return snapshot.byPath[schema.GroupVersion{Version: "v1"}]
-	case parts[0] == "apis" && len(parts) > 2:
-		return snapshot.byPath[schema.GroupVersion{Group: parts[1], Version: parts[2]}]
+	case parts[1] == "apis" && len(parts) > 3:
+		return snapshot.byPath[schema.GroupVersion{Group: parts[2], Version: parts[3]}]
 	}
 	return nil
 }
@@ -146,6 +148,7 @@ func (s *Server) Run(ctx context.Context) {
 
 // apply takes over APIServices: all of them, or those that have changed.
 func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
+	looks := map[string]time.Duration{}
 	s.change(func(byName map[string]*Version) {
 		if isAll {
 			for name := range byName {
@@ -155,11 +158,15 @@ func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
 			}
 		}
 		for _, change := range changed {
-			if err := s.read(byName, change.Key().ID, change.After); err != nil {
-				log.Printf("the APIService %s is not served: %s", change.Key().ID, api.Printable(err.Error(), ' '))
+			var err error
+			if looks[change.Key().ID], err = s.read(byName, change.Key().ID, change.After); err != nil {
+				log.Printf("the APIService %s cannot be read: %s", change.Key().ID, api.Printable(err.Error(), ' '))
 			}
 		}
 	})
+	for name, pause := range looks { // in the new snapshot
+		s.queue.AddAfter(name, pause)
+	}
 	if !s.Followed() {
 		close(s.followed)
 	}
@@ -192,13 +199,14 @@ func drop(byName map[string]*Version, name string) {
 	delete(byName, name)
 }
 
-// read takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed.
-func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) error {
+// read takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed. It returns the time until the
+// server is looked at.
+func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) (pause time.Duration, err error) {
 	var service *apiregistrationv1.APIService
 	if object != nil {
 		decoded, err := s.Services.Codec.Out(object.Object)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		service = decoded.(*apiregistrationv1.APIService)
 		apiregistrationv1.SetObjectDefaults_APIService(service)
@@ -206,22 +214,21 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 	before := byName[name]
 	if service == nil || service.Spec.Service == nil {
 		drop(byName, name)
-		return nil
+		return 0, nil
 	}
 	next := &Version{uid: service.UID, spec: service.Spec, stored: helper.GetAPIServiceConditionByType(service, apiregistrationv1.Available)}
 	next.isAvailable = next.stored != nil && next.stored.Status == apiregistrationv1.ConditionTrue
 	if before != nil && before.uid == next.uid && equality.Semantic.DeepEqual(before.spec, next.spec) {
 		next.remote, next.broken, next.found = before.remote, before.broken, before.found
-		if equality.Semantic.DeepEqual(before.stored, next.stored) { // somebody else has changed it
-			s.queue.Add(name)
+		if !equality.Semantic.DeepEqual(before.stored, next.stored) { // two servers must not answer each other without a pause
+			pause = maxPause
 		}
 	} else {
 		drop(byName, name)
 		next.remote, next.broken = newRemote(service.Spec, &s.Config)
-		s.queue.Add(name)
 	}
 	byName[name] = next
-	return nil
+	return pause, nil
 }
 
 // reconsider looks again at the servers behind services that have changed, or whose slices have.

@@ -32,8 +32,11 @@ type found struct {
 	isFresh   bool      // the server has said so when it was last asked
 	tag       string    // of its document, "" for none
 	openAPI   string    // the URL of its description in OpenAPI v3, "" for none
-	failing   time.Time // since when the server has not answered as it should; zero if it does, or cannot be there
+	failing   time.Time // since when the server has not said so; zero if it does, or cannot be there
 }
+
+// stale returns what was said before, by a server that does not say now what it serves.
+func (v *Version) stale() found { return found{resources: v.found.resources, tag: v.found.tag} }
 
 func (v *Version) groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.spec.Group, Version: v.spec.Version}
@@ -68,17 +71,15 @@ func (s *Server) sync(ctx context.Context, name string) error {
 	if v == nil {
 		return nil
 	}
-	found, list, status, reason, err := s.check(ctx, v)
-	if status == apiregistrationv1.ConditionUnknown { // the store is away: it goes on as before
+	found, status, reason, err := s.check(ctx, v)
+	if status == apiregistrationv1.ConditionUnknown { // the store is away: it goes on as before (K104)
 		s.queue.AddAfter(name, maxPause)
 		return nil
 	}
-	if err == nil {
-		found = v.discover(ctx, found, list)
-	}
+	isCurrent := false
 	s.change(func(byName map[string]*Version) {
 		now := byName[name]
-		if now == nil || now.remote != v.remote {
+		if isCurrent = now != nil && now.remote == v.remote; !isCurrent {
 			return
 		}
 		next := *now
@@ -87,6 +88,9 @@ func (s *Server) sync(ctx context.Context, name string) error {
 			byName[name] = &next
 		}
 	})
+	if !isCurrent { // it has changed, and is in the queue
+		return nil
+	}
 	s.queue.AddAfter(name, found.pause(time.Now()))
 	return s.report(ctx, v, condition(status, reason, err))
 }

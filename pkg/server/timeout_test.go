@@ -140,6 +140,16 @@ func TestWhoCutsTheConnectionOffIsNoPanic(t *testing.T) {
 	}
 }
 
+func TestAnInformationalAnswerIsNotTheAnswer(t *testing.T) {
+	t.Parallel()
+	hints := toys{"/toy": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		http.Error(w, "a teapot", http.StatusTeapot)
+	}}
+	answer := ask(chainOf(hints, server.Config{}), "PUT", "/toy")
+	assert.Equal(t, []any{418, "a teapot\n"}, []any{answer.Code, answer.Body.String()})
+}
+
 func TestAnAnswerThatHasBegunIsCutOffWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,11 +13,12 @@ import (
 const retryPeriod = time.Second / 4
 
 // Follow calls apply with all objects of a kind, as if each were new, and then with the changes, until the context ends. It begins again
-// with all objects when it has missed changes. Version is that of the store then. An error is logged once.
+// with all objects when it has missed changes. Version is that of the store then. The same error is logged once a minute at most.
 func Follow(ctx context.Context, objects Reader, kind api.Kind, apply func(changed []Event, version uint64, isAll bool)) {
-	for logged := ""; ; {
-		if err := follow(ctx, objects, kind, apply); ctx.Err() == nil && err.Error() != logged {
-			logged = err.Error()
+	logged, at := "", time.Time{}
+	for {
+		if err := follow(ctx, objects, kind, apply); ctx.Err() == nil && (err.Error() != logged || time.Since(at) > time.Minute) {
+			logged, at = err.Error(), time.Now()
 			log.Printf("the %s are read again: %v", kind, err)
 		}
 		if !util.Sleep(ctx, retryPeriod) {

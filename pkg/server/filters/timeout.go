@@ -120,7 +120,7 @@ type timedResponse struct {
 
 func (r *timedResponse) Header() http.Header { return r.header }
 
-// WriteHeader begins the answer. It drops informational answers: they are not the answer.
+// WriteHeader begins the answer. It drops informational answers: the answer comes after them.
 func (r *timedResponse) WriteHeader(status int) {
 	if status < http.StatusOK && status != http.StatusSwitchingProtocols {
 		return
