@@ -60,8 +60,11 @@ type binding struct {
 	actions      []admissionregistrationv1.ValidationAction
 }
 
-// newPolicy compiles a stored policy. What is wrong is told when it is to decide.
+// newPolicy compiles a stored policy, one at a time: the compiler that they share is not safe for concurrent use. What is wrong is told when it is
+// to decide.
 func newPolicy(stored runtime.Object) []*policy {
+	compiling.Lock()
+	defer compiling.Unlock()
 	switch of := stored.(type) {
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
 		policies.DefaultValidating(of)
@@ -93,6 +96,8 @@ func newPolicy(stored runtime.Object) []*policy {
 	}
 	return nil
 }
+
+var compiling sync.Mutex
 
 // compiled returns a policy whose expressions are compiled, without the compilers, which take more memory than all else.
 func (p *policy) compiled() *policy {

@@ -241,5 +241,18 @@ func Environment() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()) // which makes it once
 }
 
-// Compiler returns the compiler of expressions that know no variables of a policy. It is made once, as that takes milliseconds.
-var Compiler = sync.OnceValue(func() plugincel.Compiler { return plugincel.NewCompiler(Environment()) })
+// Compiler returns the compiler of expressions that know no variables of a policy. It is made once, as that takes milliseconds. It is safe for
+// concurrent use.
+var Compiler = sync.OnceValue(func() plugincel.Compiler { return &serial{Compiler: plugincel.NewCompiler(Environment())} })
+
+// serial compiles one expression at a time: the library keeps the types that an expression names, without a lock.
+type serial struct {
+	mu sync.Mutex
+	plugincel.Compiler
+}
+
+func (s *serial) CompileCELExpression(expression plugincel.ExpressionAccessor, variables plugincel.OptionalVariableDeclarations, mode environment.Type) plugincel.CompilationResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Compiler.CompileCELExpression(expression, variables, mode)
+}
