@@ -10,6 +10,7 @@ import (
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	v1 "kube2014/pkg/api/v1"
@@ -64,8 +65,11 @@ func (v *Version) discovered() *apidiscovery.APIVersionDiscovery {
 }
 
 // Deletable returns the resources of other servers whose objects a client can list and delete, each in its preferred version, as far as they
-// are known, and the versions of servers that do not say now what they serve.
+// are known, and the versions of servers that do not say now what they serve. Before all APIServices have been read, that is their own version.
 func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.GroupVersion) {
+	if !s.Followed() {
+		return nil, []schema.GroupVersion{apiregistrationv1.SchemeGroupVersion}
+	}
 	known, others := map[schema.GroupResource]bool{}, s.Snapshot()
 	for _, version := range others.versions(nil) {
 		if version.Remote.Freshness != apidiscovery.DiscoveryFreshnessCurrent {

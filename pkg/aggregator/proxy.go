@@ -3,6 +3,7 @@ package aggregator
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -71,7 +72,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		},
 		ModifyResponse: checkAnswer,
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
-			if req.Context().Err() == nil { // it may be away
+			if !errors.Is(req.Context().Err(), context.Canceled) { // it may be away
 				s.queue.AddAfter(v.name(), checkPause)
 			}
 			http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)

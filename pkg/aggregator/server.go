@@ -148,7 +148,7 @@ func (s *Server) Run(ctx context.Context) {
 
 // apply takes over APIServices: all of them, or those that have changed.
 func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
-	looks := map[string]time.Duration{}
+	var looks []func()
 	s.change(func(byName map[string]*Version) {
 		if isAll {
 			for name := range byName {
@@ -158,14 +158,16 @@ func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
 			}
 		}
 		for _, change := range changed {
-			var err error
-			if looks[change.Key().ID], err = s.read(byName, change.Key().ID, change.After); err != nil {
-				log.Printf("the APIService %s cannot be read: %s", change.Key().ID, api.Printable(err.Error(), ' '))
+			name := change.Key().ID
+			pause, err := s.read(byName, name, change.After)
+			looks = append(looks, func() { s.queue.AddAfter(name, pause) })
+			if err != nil {
+				log.Printf("the APIService %s cannot be read: %s", name, api.Printable(err.Error(), ' '))
 			}
 		}
 	})
-	for name, pause := range looks { // in the new snapshot
-		s.queue.AddAfter(name, pause)
+	for _, look := range looks { // in the new snapshot
+		look()
 	}
 	if !s.Followed() {
 		close(s.followed)
@@ -226,13 +228,16 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 	} else {
 		drop(byName, name)
 		next.remote, next.broken = newRemote(service.Spec, &s.Config)
+		if before != nil {
+			next.found.resources = before.found.resources
+		}
 	}
 	byName[name] = next
 	return pause, nil
 }
 
 // reconsider looks again at the servers behind services that have changed, or whose slices have.
-func (s *Server) reconsider(changed []storage.Event, _ uint64, _ bool) {
+func (s *Server) reconsider(changed []storage.Event, _ uint64, isAll bool) {
 	of := map[types.NamespacedName]bool{}
 	for _, change := range changed {
 		for _, object := range []*storage.Object{change.Before, change.After} {
@@ -246,7 +251,7 @@ func (s *Server) reconsider(changed []storage.Event, _ uint64, _ bool) {
 		}
 	}
 	for name, v := range s.Snapshot().byName {
-		if of[types.NamespacedName{Namespace: v.spec.Service.Namespace, Name: v.spec.Service.Name}] {
+		if isAll || of[types.NamespacedName{Namespace: v.spec.Service.Namespace, Name: v.spec.Service.Name}] {
 			s.queue.Add(name)
 		}
 	}

@@ -73,8 +73,7 @@ func (s *Server) sync(ctx context.Context, name string) error {
 	}
 	found, status, reason, err := s.check(ctx, v)
 	if status == apiregistrationv1.ConditionUnknown { // the store is away: it goes on as before (K104)
-		s.queue.AddAfter(name, maxPause)
-		return nil
+		return err
 	}
 	isCurrent := false
 	s.change(func(byName map[string]*Version) {

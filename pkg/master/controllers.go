@@ -4,9 +4,9 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube2014/pkg/aggregator"
 	accountissuer "kube2014/pkg/auth/authenticator/serviceaccount"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller/clusterroleaggregation"
@@ -25,17 +25,13 @@ import (
 // leaves undone.
 func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
 
-// addControllers adds the controllers of the server. The error names a flag.
-func (p *Parts) addControllers(o options.ControllerOptions, serving options.SecureServingOptions, catalogs rest.Catalogs, others *aggregator.Server) error {
+// addControllers adds the controllers of the server. Others returns the resources of other servers, nil if there are none. The error names a flag.
+func (p *Parts) addControllers(o options.ControllerOptions, serving options.SecureServingOptions, catalogs rest.Catalogs, others func() ([]metav1.APIResource, []schema.GroupVersion)) error {
 	certificate, err := o.RootCA(&serving)
 	if err != nil {
 		return err
 	}
 	resources, issuer := rest.Derived(rest.Deletable, catalogs), p.o.Authentication.Issuer
-	ofOthers := func() []metav1.APIResource {
-		known, _ := others.Deletable()
-		return known
-	}
 	for _, c := range []struct {
 		name string
 		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
@@ -47,11 +43,11 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 			return endpointslice.NewMirroringController(endpointslice.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("MirroringController")}).Run
 		}},
 		{options.GarbageCollector, func(c *clientv1.Client) func(context.Context, int) {
-			return garbagecollector.NewGarbageCollector(garbagecollector.Config{Client: c, Resources: resources, Others: ofOthers,
+			return garbagecollector.NewGarbageCollector(garbagecollector.Config{Client: c, Resources: resources, Others: others,
 				Recorder: p.recorder(c, options.GarbageCollector, ""), Around: p.tracer.Work("GarbageCollector")}).Run
 		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
-			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Others: others.Deletable, Grace: o.NamespaceGrace, Around: p.tracer.Work("NamespaceController")}).Run
+			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Others: others, Grace: o.NamespaceGrace, Around: p.tracer.Work("NamespaceController")}).Run
 		}},
 		{options.VolumeProtection, func(c *clientv1.Client) func(context.Context, int) {
 			return volumeprotection.NewVolumeController(volumeprotection.Config{Client: c, Around: p.tracer.Work("VolumeController")}).Run

@@ -152,7 +152,11 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 			return err
 		}
 		if m.runsControllers() {
-			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs, m.aggregator); err != nil {
+			others := m.aggregator.Deletable
+			if !m.o.APIEnablement.ServesAggregation() {
+				others = nil
+			}
+			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs, others); err != nil {
 				return err
 			}
 		}

@@ -30,8 +30,9 @@ type Config struct {
 	Recorder record.EventRecorder
 	// Resources returns the resources whose objects can be listed and deleted, at present.
 	Resources func() []metav1.APIResource
-	// Others returns the same of other servers. The collector does not wait for their objects. Nil: there are none.
-	Others func() []metav1.APIResource
+	// Others returns the same of other servers, and the versions of those that do not say now what they serve. The collector does not wait for
+	// their objects, but for a while before it lets orphans free. Nil: there are none.
+	Others func() (resources []metav1.APIResource, stale []schema.GroupVersion)
 	// Around is put around the work on one object, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
@@ -74,14 +75,20 @@ func (gc *GarbageCollector) sync(ctx context.Context, uid string) error {
 		return nil
 	}
 	object, err := n.resource.objects(n.namespace).Get(ctx, n.name)
-	if err == nil && object.UID == n.uid {
+	switch {
+	case apierrors.IsMethodNotSupported(err): // a watch will tell
+		return nil
+	case err == nil && object.UID == n.uid:
 		err = gc.collect(ctx, newNode(n.resource, object), object)
 	}
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // a watch will tell
+	case apierrors.IsNotFound(err): // a watch will tell
 		return nil
 	case apierrors.IsConflict(err):
 		gc.queue.AddAfter(uid, retryPause)
+		return nil
+	case errors.Is(err, errUnlisted):
+		gc.queue.AddAfter(uid, followPeriod)
 		return nil
 	case errors.Is(err, errUnknownKind): // it may come
 		gc.queue.AddAfter(uid, unknownPause)
@@ -89,6 +96,9 @@ func (gc *GarbageCollector) sync(ctx context.Context, uid string) error {
 	}
 	return err
 }
+
+// errUnlisted is about dependents that are not known now, but soon: their resource has just come, or is about to go or to change.
+var errUnlisted = errors.New("not all dependents can be listed")
 
 var errUnknownKind = errors.New("the kind of an owner is not known")
 
@@ -167,13 +177,16 @@ func (gc *GarbageCollector) deleteDependents(ctx context.Context, n *node, objec
 // orphan releases all dependents of an object, and removes its finalizer. It lists them anew: one that it missed would be
 // deleted later.
 func (gc *GarbageCollector) orphan(ctx context.Context, n *node, object *metav1.PartialObjectMetadata) error {
+	if gc.mayHaveMore() {
+		return errUnlisted
+	}
 	for _, of := range gc.all() {
 		if of.isOther && of.isKnown() || n.namespace != "" && !of.namespaced {
 			continue // the graph has its objects, or they cannot depend on an object in a namespace
 		}
 		list, err := of.objects(n.namespace).List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) {
-			continue // the resource has gone, with its objects
+		if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
+			return errUnlisted
 		}
 		if err != nil {
 			return err

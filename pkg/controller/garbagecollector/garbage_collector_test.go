@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/api"
@@ -129,7 +131,7 @@ func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
 		others := append(slices.DeleteFunc(slices.Clone(b.Resources()), func(r metav1.APIResource) bool { return !isMap(r) }),
 			metav1.APIResource{Group: "example.com", Version: "v1", Name: "things", Kind: "Thing", Verbs: metav1.Verbs{"delete", "list"}}) // its server is away
 		require.Len(t, others, 2)
-		gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() []metav1.APIResource { return others }})
+		gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() ([]metav1.APIResource, []schema.GroupVersion) { return others, nil }})
 		servertest.Run(t, func(ctx context.Context) { gc.Run(ctx, 2) })
 		a := b.create("a")
 		b.create("child", refTo(a))
@@ -146,37 +148,70 @@ func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnOwnerThatLeavesOrphansWaitsAWhileForTheFirstListOfAnotherServer(t *testing.T) {
+// runWithOthers runs a collector to which another server has the config maps, while it says so.
+func (b *bench) runWithOthers(says func() bool) *GarbageCollector {
+	isMap := func(r metav1.APIResource) bool { return r.Name == "configmaps" }
+	all := b.Resources()
+	ours := slices.DeleteFunc(slices.Clone(all), isMap)
+	others := []metav1.APIResource{all[slices.IndexFunc(all, isMap)]}
+	gc := NewGarbageCollector(Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours },
+		Others: func() ([]metav1.APIResource, []schema.GroupVersion) {
+			if !says() {
+				return nil, []schema.GroupVersion{{Version: "v1"}}
+			}
+			return others, nil
+		}})
+	servertest.Run(b.t, func(ctx context.Context) { gc.Run(ctx, 2) })
+	return gc
+}
+
+// refuse answers the collector's lists of config maps with a status, for a while.
+func (b *bench) refuse(status int, during time.Duration) {
+	end := time.Now().Add(during)
+	b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+		if req.UserAgent() != "collector" || !strings.HasSuffix(req.URL.Path, "/configmaps") || time.Now().After(end) {
+			next.ServeHTTP(w, req)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, status)
+	})
+}
+
+func TestAnOwnerThatLeavesOrphansWaitsAWhileUntilTheyCanBeListed(t *testing.T) {
+	released, left := []string{"child"}, []string{"child<owner"}
 	for name, row := range map[string]struct {
-		after time.Duration // until the server lists its objects
-		left  []string
+		isOurs          bool
+		status          int // of lists
+		during          time.Duration
+		discoveredAfter time.Duration
+		left            []string
 	}{
-		"and they are released":              {2 * time.Second, []string{"child"}},
-		"but not for a server that has none": {time.Hour, []string{"child<owner"}},
+		"another server starts":                   {false, 503, 2 * time.Second, 0, released},
+		"another server never lists":              {false, 503, time.Hour, 0, left},
+		"another server cannot list":              {false, 405, time.Hour, 0, left},
+		"another server has not said what it has": {false, 200, 0, 2 * time.Second, released},
+		"another server never says what it has":   {false, 200, 0, 3 * time.Minute, left},
+		"a resource changes":                      {true, 404, time.Second / 2, 0, released},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *bench) {
 				owner, err := b.client.Secrets().Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "owner"}})
 				require.NoError(t, err)
 				b.create("child", metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: owner.Name, UID: owner.UID})
-				listed := time.Now().Add(row.after)
-				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-					isList := req.UserAgent() == "collector" && strings.HasSuffix(req.URL.Path, "/configmaps")
-					if isList && time.Now().Before(listed) {
-						http.Error(w, "it starts", http.StatusServiceUnavailable)
-						return
-					}
-					next.ServeHTTP(w, req)
-				})
-				isMap := func(r metav1.APIResource) bool { return r.Name == "configmaps" }
-				all := b.Resources()
-				ours := slices.DeleteFunc(slices.Clone(all), isMap)
-				others := []metav1.APIResource{all[slices.IndexFunc(all, isMap)]}
-				gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() []metav1.APIResource { return others }})
-				servertest.Run(t, func(ctx context.Context) { gc.Run(ctx, 2) })
+				if row.isOurs {
+					b.run()
+					b.settle()
+				}
+				b.refuse(row.status, row.during)
+				if !row.isOurs {
+					known := time.Now().Add(row.discoveredAfter)
+					b.runWithOthers(func() bool { return !time.Now().Before(known) })
+				}
 				orphan := metav1.DeletePropagationOrphan
 				require.NoError(t, b.client.Secrets().Delete(t.Context(), "owner", metav1.DeleteOptions{PropagationPolicy: &orphan}))
-				time.Sleep(5 * time.Minute)
+				time.Sleep(2 * time.Minute)
 				synctest.Wait()
 				_, err = b.client.Secrets().Get(t.Context(), "owner")
 				assert.True(t, apierrors.IsNotFound(err), "the owner is gone")
@@ -184,6 +219,21 @@ func TestAnOwnerThatLeavesOrphansWaitsAWhileForTheFirstListOfAnotherServer(t *te
 			})
 		})
 	}
+}
+
+func TestAResourceThatIsGoneHasNoMoreObjects(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		var isAway atomic.Bool
+		gc := b.runWithOthers(func() bool { return !isAway.Load() })
+		owner := b.create("owner")
+		b.settle()
+		of := gc.ofKind(kindOf(refTo(owner)))
+		isAway.Store(true)
+		b.settle()
+		assert.Nil(t, gc.graph.get(owner.UID))
+		of.Set(&metav1.PartialObjectMetadata{ObjectMeta: owner.ObjectMeta}, "") // by its reflector, which ends
+		assert.Nil(t, gc.graph.get(owner.UID))
+	})
 }
 
 func TestOwnersThatWereGoneBeforeTheStartAreGone(t *testing.T) {

@@ -65,6 +65,9 @@ func (n *node) isLike(before *node) bool {
 func (g *graph) set(n *node) (affected []types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if n.resource.isGone { // its reflector has not ended yet
+		return nil
+	}
 	affected = []types.UID{n.uid}
 	if before := g.nodes[n.uid]; before != nil {
 		if n.isLike(before) {
@@ -136,6 +139,14 @@ func (g *graph) dependentsOf(owner types.UID) []*node {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Collect(maps.Values(g.dependents[owner]))
+}
+
+// forget lets a resource that is gone have no more objects, and returns those that it has.
+func (g *graph) forget(of *resource) []types.UID {
+	g.mu.Lock()
+	of.isGone = true
+	g.mu.Unlock()
+	return g.ofResource(of)
 }
 
 // ofResource returns the uids of the objects of a resource.

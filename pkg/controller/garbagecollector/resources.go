@@ -26,6 +26,7 @@ type resource struct {
 	since        time.Time
 	synced       atomic.Bool // the objects have been listed once
 	stop         context.CancelFunc
+	isGone       bool // the graph takes no more objects of it; guarded by that
 	gc           *GarbageCollector
 }
 
@@ -39,25 +40,38 @@ func kindOf(reference metav1.OwnerReference) schema.GroupKind {
 
 // monitors has the resources that are followed. It is safe for concurrent use.
 type monitors struct {
-	mu  sync.Mutex // guards all
-	all map[schema.GroupVersionResource]*resource
+	mu    sync.Mutex // guards what follows
+	all   map[schema.GroupVersionResource]*resource
+	stale map[schema.GroupVersion]time.Time // versions of other servers that do not say now what they serve, since when
 }
 
 // follow begins to follow new resources, and ends to follow those that are gone.
 func (gc *GarbageCollector) follow(ctx context.Context) {
-	var others []metav1.APIResource
+	var (
+		others []metav1.APIResource
+		stale  []schema.GroupVersion
+	)
 	if gc.config.Others != nil {
-		others = gc.config.Others()
+		others, stale = gc.config.Others()
 	}
 	ours := gc.config.Resources()
 	current := slices.DeleteFunc(slices.Concat(ours, others), isIgnored)
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
+	before := gc.monitors.stale
+	gc.monitors.stale = map[schema.GroupVersion]time.Time{}
+	for _, version := range stale {
+		since, isKnown := before[version]
+		if !isKnown {
+			since = time.Now()
+		}
+		gc.monitors.stale[version] = since
+	}
 	for at, one := range gc.monitors.all {
 		if !slices.ContainsFunc(current, func(r metav1.APIResource) bool { return clientv1.ResourceOf(r) == at }) {
 			one.stop()
 			delete(gc.monitors.all, at)
-			for _, uid := range gc.graph.ofResource(one) {
+			for _, uid := range gc.graph.forget(one) {
 				gc.enqueue(gc.graph.remove(uid)...)
 			}
 		}
@@ -96,6 +110,18 @@ func (gc *GarbageCollector) hasSynced() bool {
 		}
 	}
 	return len(gc.monitors.all) > 0
+}
+
+// mayHaveMore reports whether another server does not say what it serves, but may soon.
+func (gc *GarbageCollector) mayHaveMore() bool {
+	gc.monitors.mu.Lock()
+	defer gc.monitors.mu.Unlock()
+	for _, since := range gc.monitors.stale {
+		if time.Since(since) <= listPatience {
+			return true
+		}
+	}
+	return false
 }
 
 // isKnown reports whether the graph has the objects of a resource of another server. One that cannot be listed counts as known after a while:

@@ -55,9 +55,10 @@ func (n *NamespaceController) deleteIn(ctx context.Context, namespace string, re
 	objects := n.config.Client.In(namespace).Metadata(at)
 	list, err := objects.List(ctx, metav1.ListOptions{})
 	if err == nil && len(list.Items) > 0 {
-		if err = deleteEach(ctx, objects, resource, list.Items); err == nil {
-			list, err = objects.List(ctx, metav1.ListOptions{})
+		if err := deleteEach(ctx, objects, resource, list.Items); err != nil {
+			return err
 		}
+		list, err = objects.List(ctx, metav1.ListOptions{})
 	}
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err): // the resource has been removed meanwhile
@@ -86,7 +87,9 @@ func deleteEach(ctx context.Context, objects clientv1.Resource[*metav1.PartialOb
 	background := metav1.DeletePropagationBackground
 	options := metav1.DeleteOptions{PropagationPolicy: &background}
 	if slices.Contains(resource.Verbs, "deletecollection") {
-		return objects.DeleteCollection(ctx, options, metav1.ListOptions{})
+		if err := objects.DeleteCollection(ctx, options, metav1.ListOptions{}); !apierrors.IsMethodNotSupported(err) {
+			return err
+		}
 	}
 	var errs []error
 	for _, item := range items {

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -349,5 +350,25 @@ func TestTwoControllersDoTheWorkOnce(t *testing.T) {
 			assert.True(t, b.isGone(name))
 		}
 		assert.False(t, b.isGone("dev"))
+	})
+}
+
+func TestObjectsThatCannotBeDeletedTogetherAreDeletedOneByOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method != http.MethodDelete || !strings.HasSuffix(req.URL.Path, "/configmaps") {
+				next.ServeHTTP(w, req)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"MethodNotAllowed","code":405}`)
+		})
+		b.run()
+		b.fill("dev")
+		b.settle()
+		b.delete("dev")
+		b.settle()
+		assert.Equal(t, []any{true, 0}, []any{b.isGone("dev"), b.left("dev")})
 	})
 }
