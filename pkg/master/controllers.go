@@ -25,6 +25,12 @@ import (
 // leaves undone.
 func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
 
+// controller is a row of a table of controllers: its name in -controllers, and what makes it.
+type controller struct {
+	name string
+	make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
+}
+
 // addControllers adds the controllers of the server. Others returns the resources of other servers, nil if there are none. The error names a flag.
 func (p *Parts) addControllers(o options.ControllerOptions, serving options.SecureServingOptions, catalogs rest.Catalogs, others func() ([]metav1.APIResource, []schema.GroupVersion)) error {
 	certificate, err := o.RootCA(&serving)
@@ -32,10 +38,7 @@ func (p *Parts) addControllers(o options.ControllerOptions, serving options.Secu
 		return err
 	}
 	resources, issuer := rest.Derived(rest.Deletable, catalogs), p.o.Authentication.Issuer
-	for _, c := range []struct {
-		name string
-		make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
-	}{
+	for _, c := range []controller{
 		{options.ClusterRoleAggregation, func(c *clientv1.Client) func(context.Context, int) {
 			return clusterroleaggregation.NewClusterRoleAggregationController(clusterroleaggregation.Config{Client: c, Around: p.tracer.Work("ClusterRoleAggregationController")}).Run
 		}},

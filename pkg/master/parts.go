@@ -10,9 +10,6 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/controller/endpoint"
-	"kube2014/pkg/controller/node"
-	"kube2014/pkg/controller/replication"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
 	"kube2014/pkg/options"
@@ -157,18 +154,6 @@ func (p *Parts) Stop() error {
 func (p *Parts) makeScheduler(c *clientv1.Client) {
 	s := scheduler.New(scheduler.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "default-scheduler", ""), Around: p.tracer.Work("Scheduler")})
 	p.addLoop(s.Run)
-}
-
-// makeControllerManager adds the controllers.
-func (p *Parts) makeControllerManager(c *clientv1.Client) {
-	replicas := replication.NewReplicationManager(replication.Config{Client: c, Informers: p.informers,
-		Recorder: p.recorder(c, "replication-controller", ""), Around: p.tracer.Work("ReplicationManager")})
-	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("EndpointController")})
-	nodes := node.NewNodeController(node.Config{Client: c, Informers: p.informers, Recorder: p.recorder(c, "node-controller", ""),
-		MonitorPeriod: p.o.Parts.NodeMonitorPeriod, MonitorGracePeriod: p.o.Parts.NodeMonitorGracePeriod})
-	p.addLoop(func(ctx context.Context) { replicas.Run(ctx, syncWorkers) })
-	p.addLoop(func(ctx context.Context) { endpoints.Run(ctx, syncWorkers) })
-	p.addLoop(nodes.Run)
 }
 
 // makeKubelets adds a kubelet for each machine. Their containers are hollow.

@@ -27,9 +27,18 @@ const (
 	PolicyStatus             = "validatingadmissionpolicy-status-controller"
 )
 
-var controllers = []string{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController, PolicyStatus, ClassProtection}
+var ofServer = list{ClusterRoleAggregation, EndpointSliceMirroring, GarbageCollector, NamespaceController, VolumeProtection, ClaimProtection, QuotaController, RootCAPublisher, ServiceAccountController, TokensController, PolicyStatus, ClassProtection}
 
-// ControllerOptions select the controllers that run in the apiserver.
+// The names of the controllers of the controller manager, as in today's.
+const (
+	EndpointController    = "endpoints-controller"
+	NodeController        = "node-lifecycle-controller"
+	ReplicationController = "replicationcontroller-controller"
+)
+
+var ofManager = list{EndpointController, NodeController, ReplicationController}
+
+// ControllerOptions select the controllers that run in the apiserver, and in the controller manager.
 type ControllerOptions struct {
 	RootCAFile string
 	// EnableGarbageCollector lets deleted objects wait for a garbage collector, here or elsewhere, if their dependents
@@ -66,9 +75,10 @@ func asControllers(text string) (list, error) {
 }
 
 func (o *ControllerOptions) validate(map[string]bool) (errs problems) {
+	all := slices.Sorted(slices.Values(slices.Concat(ofServer, ofManager)))
 	for _, name := range o.list {
-		known := name == "*" || slices.Contains(controllers, strings.TrimPrefix(name, "-"))
-		errs.addIf(!known, "-controllers: %s is neither * nor one of %s, nor one of them after a -", shown(name, o.list...), strings.Join(controllers, ", "))
+		known := name == "*" || slices.Contains(all, strings.TrimPrefix(name, "-"))
+		errs.addIf(!known, "-controllers: %s is neither * nor one of %s, nor one of them after a -", shown(name, o.list...), strings.Join(all, ", "))
 	}
 	return errs
 }
@@ -80,8 +90,8 @@ func (o *ControllerOptions) Runs(controller string) bool {
 	return isOn && !slices.Contains(o.list, "-"+controller)
 }
 
-// Any reports whether any controller runs.
-func (o *ControllerOptions) Any() bool { return slices.ContainsFunc(controllers, o.Runs) }
+// Any reports whether any controller of the server runs.
+func (o *ControllerOptions) Any() bool { return slices.ContainsFunc(ofServer, o.Runs) }
 
 // RootCA returns the certificates, in PEM, by which pods know the server: those of the flag, or the last one that the
 // secure port shows, "" without both. The error names a flag.

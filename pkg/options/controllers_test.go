@@ -34,11 +34,14 @@ func TestControllersAreSelectedAsInTodaysControllerManager(t *testing.T) {
 		assert.Equal(t, want != [3]bool{}, o.Controllers.Any(), flags)
 		assert.Equal(t, flags != "-trace", o.Controllers.EnableGarbageCollector, flags)
 	}
-	o, err := Parse([]string{"-trace", "-controllers=*"})
+	o, err := Parse([]string{"-trace"})
+	require.NoError(t, err)
+	assert.True(t, o.Controllers.Runs(ReplicationController), "it runs only if -run names the controller manager")
+	o, err = Parse([]string{"-trace", "-controllers=*"})
 	require.NoError(t, err)
 	assert.True(t, o.Controllers.Any())
 	_, err = Parse([]string{"-controllers", "*,-nope"})
-	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of clusterrole-aggregation-controller, endpointslice-mirroring-controller, garbage-collector-controller, namespace-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, validatingadmissionpolicy-status-controller, volumeattributesclass-protection-controller, nor one of them after a -`)
+	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of clusterrole-aggregation-controller, endpoints-controller, endpointslice-mirroring-controller, garbage-collector-controller, namespace-controller, node-lifecycle-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, replicationcontroller-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, validatingadmissionpolicy-status-controller, volumeattributesclass-protection-controller, nor one of them after a -`)
 }
 
 func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {

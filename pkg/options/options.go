@@ -100,7 +100,7 @@ func (o *ServerRunOptions) complete(given map[string]bool, errs problems) (*Serv
 		o.Generic.Scheduler = NoScheduler
 	}
 	if o.Generic.Trace && !given["controllers"] { // the requests of clients are easier to follow
-		o.Controllers.list, o.Controllers.EnableGarbageCollector = nil, given["enable_garbage_collector"] && o.Controllers.EnableGarbageCollector
+		o.Controllers.list, o.Controllers.EnableGarbageCollector = ofManager, given["enable_garbage_collector"] && o.Controllers.EnableGarbageCollector
 	}
 	o.Admission.NoAccounts = !o.Controllers.Runs(ServiceAccountController)
 	return o, nil

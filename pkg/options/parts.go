@@ -81,6 +81,8 @@ func takenBy(flag string) []string {
 		return []string{PartKubelet}
 	case "node_monitor_period", "node_monitor_grace_period":
 		return []string{PartControllerManager}
+	case "controllers":
+		return []string{PartAPIServer, PartControllerManager}
 	case "machines":
 		return []string{PartAPIServer, PartKubelet, PartProxy}
 	case "kubelet_port":

@@ -157,8 +157,10 @@ how other servers are reached:
   -enable_aggregator_routing  send requests to the endpoints of a service, not to its
                        cluster IP
 
-the controllers of the server:
-  -controllers LIST    those that run: * for all, NAME, -NAME for all but that one;
+the controllers:
+  -controllers LIST    those that run: * for all, NAME, -NAME for all but that one; none
+                       if it is empty (default *; with -trace, only those of the
+                       controller manager); of each server
                        clusterrole-aggregation-controller (with RBAC),
                        endpointslice-mirroring-controller,
                        garbage-collector-controller, namespace-controller,
@@ -169,8 +171,9 @@ the controllers of the server:
                        serviceaccount-controller, serviceaccount-token-controller
                        (with a signing key),
                        validatingadmissionpolicy-status-controller,
-                       volumeattributesclass-protection-controller; none if it is
-                       empty (default *; none with -trace)
+                       volumeattributesclass-protection-controller; of the controller
+                       manager endpoints-controller, node-lifecycle-controller,
+                       replicationcontroller-controller
   -enable_garbage_collector  let deleted objects wait for the garbage collector, here or
                        in today's controller manager, if their dependents need it
                        (default true; false with -trace)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
@@ -24,6 +26,10 @@ type Informers struct {
 	EndpointSlices         func() *cache.SharedInformer[*discoveryv1.EndpointSlice]
 	Namespaces             func() *cache.SharedInformer[*corev1.Namespace]
 	ReplicationControllers func() *cache.SharedInformer[*corev1.ReplicationController]
+	ReplicaSets            func() *cache.SharedInformer[*appsv1.ReplicaSet]
+	Deployments            func() *cache.SharedInformer[*appsv1.Deployment]
+	Jobs                   func() *cache.SharedInformer[*batchv1.Job]
+	CronJobs               func() *cache.SharedInformer[*batchv1.CronJob]
 
 	mu      sync.Mutex // guards what follows
 	created []informer
@@ -45,6 +51,10 @@ func New(c *clientv1.Client, resync time.Duration) *Informers {
 	i.EndpointSlices = once(i, "endpointslices", resync, c.EndpointSlices().Everywhere())
 	i.Namespaces = once(i, "namespaces", resync, c.Namespaces())
 	i.ReplicationControllers = once(i, "replicationcontrollers", resync, c.ReplicationControllers().Everywhere())
+	i.ReplicaSets = once(i, "replicasets", resync, c.ReplicaSets().Everywhere())
+	i.Deployments = once(i, "deployments", resync, c.Deployments().Everywhere())
+	i.Jobs = once(i, "jobs", resync, c.Jobs().Everywhere())
+	i.CronJobs = once(i, "cronjobs", resync, c.CronJobs().Everywhere())
 	return i
 }
 

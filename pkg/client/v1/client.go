@@ -7,7 +7,10 @@ import (
 	"net/http"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -68,9 +71,7 @@ func (c *Client) PersistentVolumes() Resource[*corev1.PersistentVolume] {
 
 // VolumeAttributesClasses returns the classes of attributes of volumes.
 func (c *Client) VolumeAttributesClasses() Resource[*storagev1.VolumeAttributesClass] {
-	r := resource[storagev1.VolumeAttributesClass](c, nil, "volumeattributesclasses", "VolumeAttributesClass")
-	r.version = storagev1.SchemeGroupVersion
-	return r
+	return resource[storagev1.VolumeAttributesClass](c, nil, "volumeattributesclasses", "VolumeAttributesClass").of(storagev1.SchemeGroupVersion)
 }
 
 // Endpoints returns the addresses of the services' pods.
@@ -80,9 +81,32 @@ func (c *Client) Endpoints() Resource[*corev1.Endpoints] {
 
 // EndpointSlices returns the slices that say what endpoints say, for today's proxies.
 func (c *Client) EndpointSlices() Resource[*discoveryv1.EndpointSlice] {
-	r := namespaced[discoveryv1.EndpointSlice](c, "endpointslices", "EndpointSlice")
-	r.version = discoveryv1.SchemeGroupVersion
-	return r
+	return namespaced[discoveryv1.EndpointSlice](c, "endpointslices", "EndpointSlice").of(discoveryv1.SchemeGroupVersion)
+}
+
+// Deployments returns the deployments.
+func (c *Client) Deployments() Resource[*appsv1.Deployment] {
+	return namespaced[appsv1.Deployment](c, "deployments", "Deployment").of(appsv1.SchemeGroupVersion)
+}
+
+// ReplicaSets returns the replica sets, which are the replication controllers of today.
+func (c *Client) ReplicaSets() Resource[*appsv1.ReplicaSet] {
+	return namespaced[appsv1.ReplicaSet](c, "replicasets", "ReplicaSet").of(appsv1.SchemeGroupVersion)
+}
+
+// Jobs returns the jobs.
+func (c *Client) Jobs() Resource[*batchv1.Job] {
+	return namespaced[batchv1.Job](c, "jobs", "Job").of(batchv1.SchemeGroupVersion)
+}
+
+// CronJobs returns the cron jobs.
+func (c *Client) CronJobs() Resource[*batchv1.CronJob] {
+	return namespaced[batchv1.CronJob](c, "cronjobs", "CronJob").of(batchv1.SchemeGroupVersion)
+}
+
+// Leases returns the leases.
+func (c *Client) Leases() Resource[*coordinationv1.Lease] {
+	return namespaced[coordinationv1.Lease](c, "leases", "Lease").of(coordinationv1.SchemeGroupVersion)
 }
 
 // Events returns the events.
@@ -122,16 +146,12 @@ func (c *Client) ResourceQuotas() Resource[*corev1.ResourceQuota] {
 
 // ClusterRoles returns the cluster roles.
 func (c *Client) ClusterRoles() Resource[*rbacv1.ClusterRole] {
-	r := resource[rbacv1.ClusterRole](c, nil, "clusterroles", "ClusterRole")
-	r.version = rbacv1.SchemeGroupVersion
-	return r
+	return resource[rbacv1.ClusterRole](c, nil, "clusterroles", "ClusterRole").of(rbacv1.SchemeGroupVersion)
 }
 
 // ValidatingAdmissionPolicies returns the policies that check objects.
 func (c *Client) ValidatingAdmissionPolicies() Resource[*admissionregistrationv1.ValidatingAdmissionPolicy] {
-	r := resource[admissionregistrationv1.ValidatingAdmissionPolicy](c, nil, "validatingadmissionpolicies", "ValidatingAdmissionPolicy")
-	r.version = admissionregistrationv1.SchemeGroupVersion
-	return r
+	return resource[admissionregistrationv1.ValidatingAdmissionPolicy](c, nil, "validatingadmissionpolicies", "ValidatingAdmissionPolicy").of(admissionregistrationv1.SchemeGroupVersion)
 }
 
 // OpenAPI decodes the document in OpenAPI 3.0 of a version of a group.

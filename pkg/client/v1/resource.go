@@ -60,6 +60,12 @@ func namespaced[S any, T pointer[S]](c *Client, plural, kind string) Resource[T]
 	return resource[S, T](c, []string{"namespaces", cmp.Or(c.Namespace, metav1.NamespaceDefault)}, plural, kind)
 }
 
+// of returns the resource of a version of a group.
+func (r Resource[T]) of(version schema.GroupVersion) Resource[T] {
+	r.version = version
+	return r
+}
+
 // Everywhere returns the objects of all namespaces. They can only be listed and watched.
 func (r Resource[T]) Everywhere() Resource[T] {
 	r.parent = nil
