@@ -25,13 +25,13 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 	if err := m.confirm(ctx, rc); err != nil {
 		return err
 	}
-	var expected []expectation
+	var expected []cache.Expectation
 	for _, pod := range released {
 		patched, err := m.patchOwners(ctx, pod, withoutOwner(pod.OwnerReferences, rc.UID))
 		if err != nil {
 			return err
 		}
-		expected = append(expected, m.hasController(patched, ""))
+		expected = append(expected, m.pods.Shows(patched))
 	}
 	for _, pod := range adopted {
 		owners := withoutOwner(pod.OwnerReferences, rc.UID)
@@ -43,9 +43,9 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 		if err != nil {
 			return err
 		}
-		expected = append(expected, m.hasController(patched, rc.UID))
+		expected = append(expected, m.pods.Shows(patched))
 	}
-	return m.await(ctx, expected)
+	return cache.Await(ctx, expected...)
 }
 
 // claims returns the pods that a controller must adopt, and those that it must release. Pods that are

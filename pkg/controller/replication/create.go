@@ -91,7 +91,7 @@ func (m *ReplicationManager) freeNames(rc *corev1.ReplicationController, count i
 // createPods creates the pods of names, one after the other, until the server refuses one or the
 // controller wants something else.
 func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.ReplicationController, names []string) error {
-	var expected []expectation
+	var expected []cache.Expectation
 	var failed error
 	for _, name := range names {
 		if err := m.lookAhead(rc); err != nil {
@@ -100,7 +100,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 		}
 		pod, err := m.createPod(ctx, rc, name)
 		if pod != nil {
-			expected = append(expected, m.hasPod(pod))
+			expected = append(expected, m.pods.Shows(pod))
 		}
 		if err != nil {
 			failed = err
@@ -109,7 +109,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 			break
 		}
 	}
-	if err := m.await(ctx, expected); err != nil {
+	if err := cache.Await(ctx, expected...); err != nil {
 		return err
 	}
 	if failed == nil {

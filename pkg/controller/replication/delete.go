@@ -11,12 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/client/cache"
 	"kube2014/pkg/util/pods"
 )
 
 // deletePods deletes pods of a controller, one after the other, until the server refuses one.
 func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.ReplicationController, surplus []*corev1.Pod) error {
-	var expected []expectation
+	var expected []cache.Expectation
 	var failed error
 	for _, pod := range surplus {
 		if failed = m.lookAhead(rc); failed != nil {
@@ -25,9 +26,9 @@ func (m *ReplicationManager) deletePods(ctx context.Context, rc *corev1.Replicat
 		if failed = m.deletePod(ctx, rc, pod); failed != nil {
 			break
 		}
-		expected = append(expected, m.isDeleted(pod))
+		expected = append(expected, m.pods.ShowsDeleted(pod))
 	}
-	if err := m.await(ctx, expected); err != nil {
+	if err := cache.Await(ctx, expected...); err != nil {
 		return err
 	}
 	return failed

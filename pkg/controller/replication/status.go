@@ -31,7 +31,7 @@ func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.Replic
 	case err != nil:
 		return err
 	}
-	return m.await(ctx, []expectation{m.hasStatus(written)})
+	return cache.Await(ctx, m.controllers.Shows(written))
 }
 
 // replicationStatus returns the status of a controller with those pods, and the time until the next
