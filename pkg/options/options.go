@@ -102,6 +102,7 @@ func (o *ServerRunOptions) complete(given map[string]bool, errs problems) (*Serv
 	if o.Generic.Trace && !given["controllers"] { // the requests of clients are easier to follow
 		o.Controllers.list, o.Controllers.EnableGarbageCollector = ofManager, given["enable_garbage_collector"] && o.Controllers.EnableGarbageCollector
 	}
+	o.Parts.LeaderElect = o.Parts.LeaderElect && (!o.Generic.Trace || given["leader_elect"])
 	o.Admission.NoAccounts = !o.Controllers.Runs(ServiceAccountController)
 	return o, nil
 }

@@ -33,7 +33,8 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		Controllers:     ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
 		Services:        ServiceOptions{nodePorts: "30000-32767"},
 		Parts: PartsOptions{Parts: []string{"apiserver"}, NodeStatusUpdateFrequency: 10 * time.Second, NodeMonitorPeriod: 5 * time.Second,
-			NodeMonitorGracePeriod: 40 * time.Second, ClusterCIDR: netip.MustParsePrefix("127.1.0.0/16"), clusterCIDR: "127.1.0.0/16"},
+			NodeMonitorGracePeriod: 40 * time.Second, ClusterCIDR: netip.MustParsePrefix("127.1.0.0/16"), clusterCIDR: "127.1.0.0/16",
+			LeaderElect: true, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second},
 	}, o)
 	assert.Equal(t, "127.0.0.1:8080", o.InsecureServing.ListenAddress())
 	assert.Equal(t, "127.0.0.1 (the default: -machines was not given)", o.Generic.MachinesInWords(), "D26")

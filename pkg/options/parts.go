@@ -36,6 +36,10 @@ type PartsOptions struct {
 	NodeMonitorGracePeriod    time.Duration // how long a kubelet may be silent
 	ClusterCIDR               netip.Prefix  // of pods
 
+	// Of several controller managers, only the one that holds a lease acts.
+	LeaderElect                               bool
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+
 	run         util.StringList
 	clusterCIDR string
 }
@@ -48,6 +52,11 @@ func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[time.Duration]{&o.NodeStatusUpdateFrequency, asDuration}, "node_status_update_frequency", "")
 	flags.Var(value[time.Duration]{&o.NodeMonitorPeriod, asDuration}, "node_monitor_period", "")
 	flags.Var(value[time.Duration]{&o.NodeMonitorGracePeriod, asDuration}, "node_monitor_grace_period", "")
+	o.LeaderElect, o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = true, 15*time.Second, 10*time.Second, 2*time.Second
+	flags.Var(value[bool]{&o.LeaderElect, asBool}, "leader_elect", "")
+	flags.Var(value[time.Duration]{&o.LeaseDuration, asDuration}, "leader_elect_lease_duration", "")
+	flags.Var(value[time.Duration]{&o.RenewDeadline, asDuration}, "leader_elect_renew_deadline", "")
+	flags.Var(value[time.Duration]{&o.RetryPeriod, asDuration}, "leader_elect_retry_period", "")
 	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
 }
 
@@ -58,6 +67,10 @@ func (o *PartsOptions) validate(given map[string]bool) (errs problems) {
 	errs.addIf(o.NodeMonitorGracePeriod <= 0, "-node_monitor_grace_period: %s is not more than 0", o.NodeMonitorGracePeriod)
 	errs.addIf(o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency,
 		"-node_monitor_grace_period: %s is not more than the %s of -node_status_update_frequency", o.NodeMonitorGracePeriod, o.NodeStatusUpdateFrequency)
+	errs.addIf(o.RetryPeriod <= 0, "-leader_elect_retry_period: %s is not more than 0", o.RetryPeriod)
+	errs.addIf(o.RenewDeadline <= o.RetryPeriod, "-leader_elect_renew_deadline: %s is not more than the %s of -leader_elect_retry_period", o.RenewDeadline, o.RetryPeriod)
+	errs.addIf(o.LeaseDuration <= o.RenewDeadline, "-leader_elect_lease_duration: %s is not more than the %s of -leader_elect_renew_deadline", o.LeaseDuration, o.RenewDeadline)
+	errs.addIf(o.LeaseDuration < time.Second, "-leader_elect_lease_duration: %s is less than a second", o.LeaseDuration)
 	cidr, err := netip.ParsePrefix(o.clusterCIDR)
 	errs.addIf(err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits,
 		"-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", shown(o.clusterCIDR), podBits)
@@ -79,7 +92,8 @@ func takenBy(flag string) []string {
 		return nil
 	case "node_status_update_frequency", "cluster_cidr":
 		return []string{PartKubelet}
-	case "node_monitor_period", "node_monitor_grace_period":
+	case "node_monitor_period", "node_monitor_grace_period",
+		"leader_elect", "leader_elect_lease_duration", "leader_elect_renew_deadline", "leader_elect_retry_period":
 		return []string{PartControllerManager}
 	case "controllers":
 		return []string{PartAPIServer, PartControllerManager}

@@ -26,6 +26,20 @@ func TestAProcessRunsThePartsThatItIsTold(t *testing.T) {
 	}
 }
 
+func TestControllerManagersAreElectedUnlessTheirRequestsAreTraced(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{
+		"-run all":                      true,
+		"-run all -leader_elect=false":  false,
+		"-run all -trace":               false,
+		"-run all -trace -leader_elect": true,
+	} {
+		o, err := Parse(strings.Fields(args))
+		require.NoError(t, err, args)
+		assert.Equal(t, want, o.Parts.LeaderElect, args)
+	}
+}
+
 func TestWhereASchedulerRunsTheServerPlacesNoPods(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -51,11 +65,16 @@ func TestAPartThatCannotRunAsToldIsToldWithItsFlag(t *testing.T) {
 		"-run scheduler -master http://a -machines b": "-machines: it is for apiserver or kubelet or proxy, which -run does not name",
 		"-run all -node_monitor_grace_period 0s":      "-node_monitor_grace_period: 0s is not more than 0",
 		"-run all -node_monitor_grace_period 10s":     "-node_monitor_grace_period: 10s is not more than the 10s of -node_status_update_frequency",
-		"-run all -kubelet_https":                     "-kubelet_https: the kubelets of this process speak HTTP",
-		"-run all -node_status_update_frequency -1s":  "-node_status_update_frequency: -1s is not more than 0",
-		"-run all -cluster_cidr 127.1.0.0":            `-cluster_cidr: "127.1.0.0" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
-		"-run all -cluster_cidr 127.1.0.0/25":         `-cluster_cidr: "127.1.0.0/25" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
-		"-run all -cluster_cidr fd00::/8":             `-cluster_cidr: "fd00::/8" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
+		"-run all -leader_elect_retry_period 0s":      "-leader_elect_retry_period: 0s is not more than 0",
+		"-run all -leader_elect_renew_deadline 2s":    "-leader_elect_renew_deadline: 2s is not more than the 2s of -leader_elect_retry_period",
+		"-run all -leader_elect_renew_deadline 15s":   "-leader_elect_lease_duration: 15s is not more than the 15s of -leader_elect_renew_deadline",
+		"-run all -leader_elect_retry_period 1ms -leader_elect_renew_deadline 2ms -leader_elect_lease_duration 3ms": "-leader_elect_lease_duration: 3ms is less than a second",
+		"-leader_elect":                              "-leader_elect: it is for controller_manager, which -run does not name",
+		"-run all -kubelet_https":                    "-kubelet_https: the kubelets of this process speak HTTP",
+		"-run all -node_status_update_frequency -1s": "-node_status_update_frequency: -1s is not more than 0",
+		"-run all -cluster_cidr 127.1.0.0":           `-cluster_cidr: "127.1.0.0" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
+		"-run all -cluster_cidr 127.1.0.0/25":        `-cluster_cidr: "127.1.0.0/25" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
+		"-run all -cluster_cidr fd00::/8":            `-cluster_cidr: "fd00::/8" is not a block of IPv4 addresses with /24 or less, such as 127.1.0.0/16`,
 	} {
 		_, err := Parse(strings.Fields(args))
 		assert.EqualError(t, err, problem, args)

@@ -196,6 +196,12 @@ the kubelets and the controller manager:
                        are alive (default 5s)
   -node_monitor_grace_period TIME  how long a kubelet may be silent until its node is
                        not ready (default 40s)
+  -leader_elect        let only that controller manager act which holds a lease
+                       (default true; false with -trace)
+  -leader_elect_lease_duration TIME  how long the others wait after the lease was last
+                       renewed, rounded down to seconds (default 15s)
+  -leader_elect_renew_deadline TIME  how long its holder acts after that (default 10s)
+  -leader_elect_retry_period TIME  how often each one tries (default 2s)
   -cluster_cidr BLOCK  the addresses of pods, of which each machine has a /24
                        (default 127.1.0.0/16)
 

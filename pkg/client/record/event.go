@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	apiv1 "kube2014/pkg/api/v1"
 	clientv1 "kube2014/pkg/client/v1"
 )
 
@@ -54,14 +54,14 @@ func (r *Recorder) suffix(now time.Time) string {
 	}
 }
 
-// referenceTo returns a reference to an object. If it has no kind, as those from lists and informers, that is the name of
-// its Go type.
+// referenceTo returns a reference to an object. Those from lists and informers do not say their kind.
 func referenceTo(object clientv1.Object) corev1.ObjectReference {
-	apiVersion, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-	if kind == "" {
-		apiVersion, kind = "v1", reflect.TypeOf(object).Elem().Name()
+	kind := object.GetObjectKind().GroupVersionKind()
+	if known, _, err := apiv1.Scheme.ObjectKinds(object); err == nil && kind.Empty() {
+		kind = known[0]
 	}
-	reference := corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: object.GetNamespace(),
+	apiVersion, kindName := kind.ToAPIVersionAndKind()
+	reference := corev1.ObjectReference{APIVersion: apiVersion, Kind: kindName, Namespace: object.GetNamespace(),
 		Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
 	if _, isNode := object.(*corev1.Node); isNode {
 		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -74,6 +77,7 @@ func TestTheKindOfAnObjectIsTold(t *testing.T) {
 		r := start(t)
 		meta := metav1.ObjectMeta{Namespace: "default", Name: "x", UID: "2"}
 		for kind, object := range map[string]clientv1.Object{
+			"Job": &batchv1.Job{ObjectMeta: meta}, "Lease": &coordinationv1.Lease{ObjectMeta: meta},
 			"Pod": &corev1.Pod{ObjectMeta: meta}, "ReplicationController": &corev1.ReplicationController{ObjectMeta: meta},
 			"Service": &corev1.Service{ObjectMeta: meta}, "Endpoints": &corev1.Endpoints{ObjectMeta: meta},
 			"Node": &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "2"}},
@@ -83,9 +87,10 @@ func TestTheKindOfAnObjectIsTold(t *testing.T) {
 		synctest.Wait()
 		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		require.Len(t, list.Items, 5)
+		require.Len(t, list.Items, 7)
 		for _, event := range list.Items {
 			assert.Equal(t, event.Message, event.InvolvedObject.Kind)
+			assert.Equal(t, cmp.Or(map[string]string{"Job": "batch/v1", "Lease": "coordination.k8s.io/v1"}[event.Message], "v1"), event.InvolvedObject.APIVersion)
 			if event.Message == "Node" {
 				assert.EqualValues(t, "x", event.InvolvedObject.UID, "kubectl describe looks for its name")
 			}

@@ -20,6 +20,9 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"
+	"kube2014/pkg/rest/apps"
+	"kube2014/pkg/rest/batch"
+	"kube2014/pkg/rest/coordination"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/generic"
@@ -54,7 +57,8 @@ func Start(t testing.TB) *Server {
 	objects := core.NewLifecycle(store, all)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
 	base := generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now}
-	catalog.Install(slices.Concat(discovery.Resources(base), volumes.Resources(base), admissionregistration.Resources(base, nil))...)
+	catalog.Install(slices.Concat(apps.Resources(base), batch.Resources(base), coordination.Resources(base), discovery.Resources(base), volumes.Resources(base),
+		admissionregistration.Resources(base, nil))...)
 	catalog.Install(rbac.Resources(objects, time.Now, nil)...)
 	door := endpoints.New(endpoints.NewConfig(time.Now), catalog)
 	door.All, s.Resources = all, rest.Derived(rest.Deletable, all)

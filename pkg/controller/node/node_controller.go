@@ -20,6 +20,7 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/pods"
+	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a NodeController needs.
@@ -32,6 +33,8 @@ type Config struct {
 	// MonitorGracePeriod is how long the kubelet of a node may be silent. It is several times as
 	// long as the pause between two heartbeats. 0: 40 s.
 	MonitorGracePeriod time.Duration
+	// Around is put around each look at the nodes. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
 }
 
 // NodeController marks nodes whose kubelets are silent, and deletes their pods, so that their
@@ -76,7 +79,8 @@ func (n *NodeController) Run(ctx context.Context) {
 func (n *NodeController) look(ctx context.Context) {
 	defer util.HandleCrash()
 	failure := ""
-	if err := n.monitor(ctx); err != nil && ctx.Err() == nil {
+	monitor := workqueue.Sync(func(ctx context.Context, _ string) error { return n.monitor(ctx) })
+	if err := monitor.Inside(n.config.Around)(ctx, ""); err != nil && ctx.Err() == nil {
 		failure = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	if failure != "" && failure != n.logged {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// K78.
 func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		var asked atomic.Int64
