@@ -11,34 +11,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/util/pods"
 )
 
 // claim adopts the pods that a controller selects and that have no controller, or a deleted one of the
 // same name. It releases its own that it does not select any more. After an error, the number of its
 // pods is unknown.
-func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationController) error {
-	adopted, released := m.claims(rc)
+func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
+	adopted, released := m.claims(s)
 	if len(adopted)+len(released) == 0 {
 		return nil
 	}
-	if err := m.confirm(ctx, rc); err != nil {
+	if err := m.confirm(ctx, s); err != nil {
 		return err
 	}
 	var expected []cache.Expectation
 	for _, pod := range released {
-		patched, err := m.patchOwners(ctx, pod, withoutOwner(pod.OwnerReferences, rc.UID))
+		patched, err := m.patchOwners(ctx, pod, withoutOwner(pod.OwnerReferences, s.GetUID()))
 		if err != nil {
 			return err
 		}
 		expected = append(expected, m.pods.Shows(patched))
 	}
 	for _, pod := range adopted {
-		owners := withoutOwner(pod.OwnerReferences, rc.UID)
+		owners := withoutOwner(pod.OwnerReferences, s.GetUID())
 		if deleted := metav1.GetControllerOf(pod); deleted != nil {
 			owners = withoutOwner(owners, deleted.UID)
 		}
-		owners = append(owners, controllerReference(rc))
+		owners = append(owners, m.controllerReference(s))
 		patched, err := m.patchOwners(ctx, pod, owners)
 		if err != nil {
 			return err
@@ -50,19 +49,19 @@ func (m *ReplicationManager) claim(ctx context.Context, rc *corev1.ReplicationCo
 
 // claims returns the pods that a controller must adopt, and those that it must release. Pods that are
 // being deleted, or have ended, stay as they are.
-func (m *ReplicationManager) claims(rc *corev1.ReplicationController) (adopted, released []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(orphanIndex, rc.Namespace) {
-		if isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
+func (m *ReplicationManager) claims(s *set) (adopted, released []*corev1.Pod) {
+	for _, pod := range m.pods.Store().ByIndex(orphanIndex, s.GetNamespace()) {
+		if isActive(pod) && s.selects(pod) {
 			adopted = append(adopted, pod)
 		}
 	}
-	for _, pod := range m.pods.Store().ByIndex(ownerNameIndex, cache.Key(rc)) { // as kubectl replace --force leaves them
-		if metav1.GetControllerOfNoCopy(pod).UID != rc.UID && isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(m.ownerNameIndex, cache.Key(s)) { // as kubectl replace --force leaves them
+		if metav1.GetControllerOfNoCopy(pod).UID != s.GetUID() && isActive(pod) && s.selects(pod) {
 			adopted = append(adopted, pod)
 		}
 	}
-	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && !pods.Selects(rc.Spec.Selector, pod.Labels) {
+	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(s.GetUID())) {
+		if pod.Namespace == s.GetNamespace() && isActive(pod) && !s.selects(pod) {
 			released = append(released, pod)
 		}
 	}
@@ -90,6 +89,6 @@ func withoutOwner(owners []metav1.OwnerReference, uid types.UID) []metav1.OwnerR
 }
 
 // controllerReference refers to the controller of a pod.
-func controllerReference(rc *corev1.ReplicationController) metav1.OwnerReference {
-	return *metav1.NewControllerRef(rc, corev1.SchemeGroupVersion.WithKind("ReplicationController"))
+func (m *ReplicationManager) controllerReference(s *set) metav1.OwnerReference {
+	return *metav1.NewControllerRef(s, m.kind.versionKind())
 }

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/util/pods"
 )
 
 // Why there are never more pods than wanted, however stale the cache is:
@@ -26,60 +26,59 @@ import (
 // too, since both take the lowest free numbers. Only if a lower number became free in between, there
 // is one pod too many, until it is seen. The same holds for two managers at a time.
 
-// maxPodPrefix is how much of a controller's name is in the names of its pods: with up to five
+// maxPodPrefix is how much of an object's name is in the names of its pods: with up to five
 // digits they are as long as a host name may be, 63 bytes.
 const maxPodPrefix = 57
 
-// podPrefix returns what the names of a controller's pods begin with, before the number.
-func podPrefix(rc *corev1.ReplicationController) string {
-	name := rc.Name
+// podPrefix returns what the names of an object's pods begin with, before the number.
+func podPrefix(name string) string {
 	if len(name) > maxPodPrefix {
 		name = strings.TrimRight(name[:maxPodPrefix], "-.")
 	}
 	return name + "-"
 }
 
-// plan returns the pods of a controller, and the names of missing ones, at most burstReplicas. Both
-// are of one state of the server, or the error is errStale.
-func (m *ReplicationManager) plan(rc *corev1.ReplicationController) (active []*corev1.Pod, missing []string, err error) {
-	version := m.pods.Version()
-	for range maxPlans {
-		active = m.activePods(rc)
-		missing = m.freeNames(rc, min(wantedReplicas(rc)-len(active), burstReplicas))
-		now := m.pods.Version() // which waits for the end of a change
-		if now == version {
-			return active, missing, nil
-		}
-		version = now
+// plan returns the pods of an object that count, and the names of missing ones, at most burstReplicas. The names are
+// looked for first: a pod that comes meanwhile counts, whether its name was passed over or not. The error is errStale if
+// a pod goes meanwhile.
+func (m *ReplicationManager) plan(s *set) (active []*corev1.Pod, missing []string, err error) {
+	howMany := func(active []*corev1.Pod) int { return max(0, min(s.replicas-len(active), burstReplicas)) }
+	names := m.freeNames(s, howMany(m.activePods(s)))
+	active = m.activePods(s)
+	count := howMany(active)
+	if len(names) < count {
+		return nil, nil, errStale
 	}
-	return nil, nil, errStale
+	return active, names[:count], nil
 }
 
-// maxPlans is how often plan tries, since pods may change meanwhile.
-const maxPlans = 10
-
-// activePods returns the pods of a controller that count.
-func (m *ReplicationManager) activePods(rc *corev1.ReplicationController) (active []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(rc.UID)) {
-		if pod.Namespace == rc.Namespace && isActive(pod) && pods.Selects(rc.Spec.Selector, pod.Labels) {
-			active = append(active, pod)
+// ownPods returns the pods of an object that it selects.
+func (m *ReplicationManager) ownPods(s *set) (own []*corev1.Pod) {
+	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(s.GetUID())) {
+		if pod.Namespace == s.GetNamespace() && s.selects(pod) {
+			own = append(own, pod)
 		}
 	}
-	return active
+	return own
+}
+
+// activePods returns the pods of an object that count.
+func (m *ReplicationManager) activePods(s *set) []*corev1.Pod {
+	return slices.DeleteFunc(m.ownPods(s), func(pod *corev1.Pod) bool { return !isActive(pod) })
 }
 
 // freeNames returns the names of the lowest numbers that no pod has. A name that was requested
 // without an answer comes first.
-func (m *ReplicationManager) freeNames(rc *corev1.ReplicationController, count int) (names []string) {
+func (m *ReplicationManager) freeNames(s *set, count int) (names []string) {
 	isFree := func(name string) bool {
-		_, taken := m.pods.Store().Get(cache.KeyOf(rc.Namespace, name))
+		_, taken := m.pods.Store().Get(cache.KeyOf(s.GetNamespace(), name))
 		return !taken
 	}
-	unsettled := m.unsettledOf(rc)
+	unsettled := m.unsettledOf(s)
 	if count > 0 && unsettled != "" && isFree(unsettled) {
 		names = append(names, unsettled)
 	}
-	prefix := podPrefix(rc)
+	prefix := podPrefix(s.GetName())
 	for number := 1; len(names) < count; number++ {
 		if name := prefix + strconv.Itoa(number); name != unsettled && isFree(name) {
 			names = append(names, name)
@@ -89,16 +88,16 @@ func (m *ReplicationManager) freeNames(rc *corev1.ReplicationController, count i
 }
 
 // createPods creates the pods of names, one after the other, until the server refuses one or the
-// controller wants something else.
-func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.ReplicationController, names []string) error {
+// object wants something else.
+func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []string) error {
 	var expected []cache.Expectation
 	var failed error
 	for _, name := range names {
-		if err := m.lookAhead(rc); err != nil {
+		if err := m.lookAhead(s); err != nil {
 			failed = err
 			break
 		}
-		pod, err := m.createPod(ctx, rc, name)
+		pod, err := m.createPod(ctx, s, name)
 		if pod != nil {
 			expected = append(expected, m.pods.Shows(pod))
 		}
@@ -112,39 +111,48 @@ func (m *ReplicationManager) createPods(ctx context.Context, rc *corev1.Replicat
 	if err := cache.Await(ctx, expected...); err != nil {
 		return err
 	}
-	if failed == nil {
-		m.queue.Add(cache.Key(rc)) // more may be missing, also one of these: handlers do not see a pod that came and went
+	switch {
+	case isOfNamespace(failed):
+		return errStale
+	case failed == nil:
+		m.queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed
 }
 
 // createPod creates the pod of a name. With errStale the name was taken: by the pod that it
 // returns, or by one that is gone again.
-func (m *ReplicationManager) createPod(ctx context.Context, rc *corev1.ReplicationController, name string) (*corev1.Pod, error) {
-	pods := m.config.Client.In(rc.Namespace).Pods()
-	pod, err := pods.Create(ctx, podOf(rc, name))
+func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string) (*corev1.Pod, error) {
+	pods := m.config.Client.In(s.GetNamespace()).Pods()
+	pod, err := pods.Create(ctx, m.podOf(s, name))
 	isTaken := apierrors.IsAlreadyExists(err)
 	if isTaken {
 		pod, err = pods.Get(ctx, name)
 	}
-	m.noteAnswer(rc, name, err)
+	m.noteAnswer(s, name, err)
 	switch {
 	case isTaken && (err == nil || apierrors.IsNotFound(err)):
 		return pod, errStale
 	case err == nil:
-		m.config.Recorder.Eventf(rc, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
-	case isAnswer(err):
-		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
+		m.config.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
+	case isAnswer(err) && !isOfNamespace(err):
+		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
+		err = failure{failedCreate, err}
 	}
 	return pod, err
 }
 
-// podOf returns a pod of a controller's template.
-func podOf(rc *corev1.ReplicationController, name string) *corev1.Pod {
-	template := rc.Spec.Template.DeepCopy()
+// isOfNamespace reports whether nothing can be created because the namespace is being deleted, and the object with it.
+func isOfNamespace(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// podOf returns a pod of an object's template.
+func (m *ReplicationManager) podOf(s *set, name string) *corev1.Pod {
+	template := s.template.DeepCopy()
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: name, Labels: template.Labels, Annotations: template.Annotations,
-			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{controllerReference(rc)}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name, Labels: template.Labels, Annotations: template.Annotations,
+			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{m.controllerReference(s)}},
 		Spec: template.Spec,
 	}
 }

@@ -2,14 +2,17 @@ package replication
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/util/pods"
+	"kube2014/pkg/client/informers"
+	clientv1 "kube2014/pkg/client/v1"
 )
 
 var noonOfReplication = time.Date(2014, 6, 10, 12, 0, 0, 0, time.UTC)
@@ -34,6 +37,7 @@ func readyFor(while time.Duration) func(pod *corev1.Pod) {
 
 func TestThePodsThatAreMissedLeastAreDeletedFirst(t *testing.T) {
 	t.Parallel()
+	always := corev1.ContainerRestartPolicyAlways
 	inOrder := []*corev1.Pod{
 		podToLose("unassigned", func(pod *corev1.Pod) {
 			readyFor(time.Hour)(pod)
@@ -47,14 +51,45 @@ func TestThePodsThatAreMissedLeastAreDeletedFirst(t *testing.T) {
 		podToLose("young", func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.NewTime(noonOfReplication) }),
 		podToLose("not ready 1", func(*corev1.Pod) {}),
 		podToLose("not ready 2", func(*corev1.Pod) {}),
+		podToLose("cheap", func(pod *corev1.Pod) {
+			readyFor(time.Hour)(pod)
+			pod.Annotations = map[string]string{corev1.PodDeletionCost: "-5"}
+		}),
+		podToLose("on a crowded node", func(pod *corev1.Pod) {
+			readyFor(time.Hour)(pod)
+			pod.Spec.NodeName = "crowded"
+		}),
+		podToLose("ready since some time", func(pod *corev1.Pod) {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}),
 		podToLose("ready for a minute", readyFor(time.Minute)),
-		podToLose("ready for an hour", readyFor(time.Hour)),
+		podToLose("ready for an hour, with a sidecar that restarted", func(pod *corev1.Pod) {
+			readyFor(time.Hour)(pod)
+			pod.Spec.InitContainers = []corev1.Container{{Name: "side", RestartPolicy: &always}, {Name: "init"}}
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "side", RestartCount: 1}}
+		}),
+		podToLose("ready for an hour", func(pod *corev1.Pod) {
+			readyFor(time.Hour)(pod)
+			pod.UID = "1"
+			pod.Spec.InitContainers = []corev1.Container{{Name: "init"}}
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 9}}
+			pod.Annotations = map[string]string{corev1.PodDeletionCost: "cheap"}
+		}),
+		podToLose("ready for little less", func(pod *corev1.Pod) { // which is no reason to delete it first
+			readyFor(59 * time.Minute)(pod)
+			pod.UID = "2"
+		}),
+		podToLose("expensive", func(pod *corev1.Pod) {
+			readyFor(time.Minute)(pod)
+			pod.Annotations = map[string]string{corev1.PodDeletionCost: "5"}
+		}),
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	for count := range inOrder {
+	for range 20 {
 		active := append([]*corev1.Pod{}, inOrder...)
 		random.Shuffle(len(active), func(i, j int) { active[i], active[j] = active[j], active[i] })
-		assert.Equal(t, inOrder[:count], victims(active, count))
+		slices.SortFunc(active, loss{map[string]int{"n": 1, "crowded": 2}, noonOfReplication}.compare)
+		assert.Equal(t, inOrder, active)
 	}
 }
 
@@ -68,12 +103,12 @@ func TestAPodThatDoesNotSaySinceWhenItIsReadyIsAvailableOnlyWithoutADelay(t *tes
 		podToLose("c", readyFor(25*time.Second)),
 		podToLose("d", readyFor(30*time.Second)),
 	}
-	rc := &corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: &corev1.PodTemplateSpec{}}}
-	status, next := replicationStatus(rc, pods, noonOfReplication)
+	s := &set{Object: &corev1.ReplicationController{}, template: &corev1.PodTemplateSpec{}}
+	status, next := statusOf(s, pods, noonOfReplication)
 	assert.Equal(t, int32(4), status.AvailableReplicas)
 	assert.Zero(t, next)
-	rc.Spec.MinReadySeconds = 30
-	status, next = replicationStatus(rc, pods, noonOfReplication)
+	s.minReady = 30 * time.Second
+	status, next = statusOf(s, pods, noonOfReplication)
 	assert.Equal(t, int32(4), status.ReadyReplicas)
 	assert.Equal(t, int32(1), status.AvailableReplicas)
 	assert.Equal(t, 5*time.Second, next)
@@ -90,11 +125,17 @@ func TestTheNamesOfPodsStayValid(t *testing.T) {
 		long + "x.y":   long[:56] + "-",
 		long + "-more": long[:56] + "-",
 	} {
-		assert.Equal(t, want, podPrefix(&corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: name}}), name)
+		assert.Equal(t, want, podPrefix(name), name)
 	}
 }
 
 func TestAControllerWithoutASelectorSelectsNothing(t *testing.T) {
 	t.Parallel()
-	assert.False(t, pods.Selects(nil, map[string]string{"a": "b"}))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
+	shared := informers.New(clientv1.New(""), 0)
+	assert.False(t, replicationControllers(nil, shared).(kindOf[*corev1.ReplicationController]).view(&corev1.ReplicationController{}).selects(pod))
+	for _, selector := range []*metav1.LabelSelector{nil, {}, {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Resembles"}}}} {
+		rs := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: selector}}
+		assert.False(t, replicaSets(nil, shared).(kindOf[*appsv1.ReplicaSet]).view(rs).selects(pod))
+	}
 }

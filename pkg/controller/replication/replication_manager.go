@@ -1,15 +1,19 @@
-// Package replication creates and deletes the pods of replication controllers, as a client of the API.
+// Package replication creates and deletes the pods of replication controllers and of replica sets, as a client of the
+// API.
 package replication
 
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -24,53 +28,65 @@ type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
-	// Around is put around the work on one replication controller, for a trace. Nil: nothing.
+	// Around is put around the work on one object, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
 
 const (
-	// stalePause is the pause before a retry with a stale cache, unless a change of the controller
+	// stalePause is the pause before a retry with a stale cache, unless a change of the object
 	// or of its pods comes first.
 	stalePause = time.Second
+
+	// statusPause is the time from a change of a pod that only the status tells of until that is written, together
+	// with what has changed meanwhile: many pods become ready at about the same time.
+	statusPause = 100 * time.Millisecond
 
 	// burstReplicas is how many pods a sync creates or deletes at most. After that the status is
 	// updated, and the wanted number is read again.
 	burstReplicas = 500
 
-	ownerIndex     = "replication manager: uid of the controller"
-	ownerNameIndex = "replication manager: namespace and name of the controller"
-	orphanIndex    = "replication manager: namespace of what has no controller"
+	ownerIndex  = "replication: uid of the controller"
+	orphanIndex = "replication: namespace of what has no controller"
 )
 
 // errStale reports that the server has something newer than the cache. The sync is retried, and
 // nothing is logged.
 var errStale = errors.New("the copy is behind")
 
-// ReplicationManager gives each replication controller as many pods as it wants.
+// ReplicationManager gives each replication controller, or each replica set, as many pods as it wants.
 type ReplicationManager struct {
-	config      Config
-	controllers *cache.SharedInformer[*corev1.ReplicationController]
-	pods        *cache.SharedInformer[*corev1.Pod]
-	synced      []func() bool
-	queue       *workqueue.Queue
-	unsettled   sync.Map // by the uid of a controller, the name of a pod that was requested without an answer
+	config         Config
+	kind           kind
+	pods           *cache.SharedInformer[*corev1.Pod]
+	ownerNameIndex string // the name of an index of the pods: namespace and name of their controllers of this kind
+	synced         []func() bool
+	queue          *workqueue.Queue
+	unsettled      sync.Map // by the uid of an object, the name of a pod that was requested without an answer
 }
 
-// NewReplicationManager returns a manager that has its handlers at the informers. They must be run
-// by the caller.
+// NewReplicationManager returns a manager of the replication controllers that has its handlers at the informers. They must
+// be run by the caller.
 func NewReplicationManager(config Config) *ReplicationManager {
-	m := &ReplicationManager{config: config, controllers: config.Informers.ReplicationControllers(), pods: config.Informers.Pods(),
-		queue: workqueue.New("replication_manager")}
-	m.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	return newManager(config, "replication_manager", replicationControllers(config.Client, config.Informers))
+}
+
+// NewReplicaSetController returns a manager of the replica sets, like NewReplicationManager.
+func NewReplicaSetController(config Config) *ReplicationManager {
+	return newManager(config, "replica set controller", replicaSets(config.Client, config.Informers))
+}
+
+func newManager(config Config, name string, kind kind) *ReplicationManager {
+	m := &ReplicationManager{config: config, kind: kind, pods: config.Informers.Pods(), queue: workqueue.New(name),
+		ownerNameIndex: "replication: key of the " + kind.versionKind().Kind}
 	m.pods.Store().AddIndex(ownerIndex, func(pod *corev1.Pod) []string {
 		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 			return []string{string(owner.UID)}
 		}
 		return nil
 	})
-	m.pods.Store().AddIndex(ownerNameIndex, func(pod *corev1.Pod) []string {
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil && owner.Kind == "ReplicationController" {
-			return []string{cache.KeyOf(pod.Namespace, owner.Name)}
+	m.pods.Store().AddIndex(m.ownerNameIndex, func(pod *corev1.Pod) []string {
+		if key := m.keyOfOwner(pod); key != "" {
+			return []string{key}
 		}
 		return nil
 	})
@@ -80,18 +96,14 @@ func NewReplicationManager(config Config) *ReplicationManager {
 		}
 		return nil
 	})
-	add := func(rc *corev1.ReplicationController) { m.queue.Add(cache.Key(rc)) }
 	m.synced = []func() bool{
-		m.controllers.AddHandler(cache.Handler[*corev1.ReplicationController]{
-			OnAdd: add, OnUpdate: func(_, rc *corev1.ReplicationController) { add(rc) },
-			OnDelete: func(rc *corev1.ReplicationController) { m.unsettled.Delete(rc.UID) },
-		}),
-		m.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podSeen}),
+		kind.addHandler(m.queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }),
+		m.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted}),
 	}
 	return m
 }
 
-// Run syncs controllers with a number of workers until the context ends. It is called once.
+// Run syncs objects with a number of workers until the context ends. It is called once.
 func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	if !cache.WaitForSync(ctx, m.synced...) {
 		return
@@ -99,27 +111,66 @@ func (m *ReplicationManager) Run(ctx context.Context, workers int) {
 	m.queue.Run(ctx, workers, workqueue.Sync(m.sync).Inside(m.config.Around))
 }
 
+// keyOfOwner returns the key of a pod's controller, if that is of the manager's kind, else nothing.
+func (m *ReplicationManager) keyOfOwner(pod *corev1.Pod) string {
+	owner, kind := metav1.GetControllerOfNoCopy(pod), m.kind.versionKind()
+	if owner == nil || owner.Kind != kind.Kind {
+		return ""
+	}
+	if version, err := schema.ParseGroupVersion(owner.APIVersion); err != nil || version.Group != kind.Group {
+		return ""
+	}
+	return cache.KeyOf(pod.Namespace, owner.Name)
+}
+
 func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
-	if old.ResourceVersion == pod.ResourceVersion { // a resync: the controllers have one of their own
+	if old.ResourceVersion == pod.ResourceVersion { // a resync: the objects have one of their own
 		return
 	}
-	if before, after := metav1.GetControllerOfNoCopy(old), metav1.GetControllerOfNoCopy(pod); before != nil && (after == nil || after.UID != before.UID) {
+	before, after := uidOfOwner(old), uidOfOwner(pod)
+	if before == after && isActive(old) == isActive(pod) && maps.Equal(old.Labels, pod.Labels) {
+		m.statusChanged(pod)
+		return
+	}
+	if before != "" && before != after {
 		m.podSeen(old)
 	}
 	m.podSeen(pod)
 }
 
+func (m *ReplicationManager) podDeleted(pod *corev1.Pod) {
+	if !isActive(pod) {
+		m.statusChanged(pod)
+		return
+	}
+	m.podSeen(pod)
+}
+
+func uidOfOwner(pod *corev1.Pod) types.UID {
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		return owner.UID
+	}
+	return ""
+}
+
+// statusChanged queues the controller of a pod that counts as before.
+func (m *ReplicationManager) statusChanged(pod *corev1.Pod) {
+	if key := m.keyOfOwner(pod); key != "" {
+		m.queue.AddAfter(key, statusPause)
+	}
+}
+
 // podSeen queues the controller of a pod, or all that may adopt it.
 func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
-	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-		if owner.Kind == "ReplicationController" {
-			m.queue.Add(cache.KeyOf(pod.Namespace, owner.Name))
+	if metav1.GetControllerOfNoCopy(pod) != nil {
+		if key := m.keyOfOwner(pod); key != "" {
+			m.queue.Add(key)
 		}
 		return
 	}
-	for _, rc := range m.controllers.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if pods.Selects(rc.Spec.Selector, pod.Labels) {
-			m.queue.Add(cache.Key(rc))
+	for _, s := range m.kind.cachedIn(pod.Namespace) {
+		if s.selects(pod) {
+			m.queue.Add(cache.Key(s))
 		}
 	}
 }
@@ -129,14 +180,17 @@ func isActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && !pods.HasEnded(pod)
 }
 
-// sync gives the controller of a key the pods that it wants, and updates its status.
+// sync gives the object of a key the pods that it wants, and updates its status.
 func (m *ReplicationManager) sync(ctx context.Context, key string) error {
-	rc, exists := m.controllers.Store().Get(key)
-	if !exists || rc.DeletionTimestamp != nil || rc.Spec.Template == nil || len(rc.Spec.Selector) == 0 {
+	s := m.kind.cached(key)
+	if s == nil || s.template == nil || s.selector.Empty() {
 		return nil
 	}
-	managed := m.manage(ctx, rc)
-	err := m.updateStatus(ctx, rc)
+	var managed error
+	if s.GetDeletionTimestamp() == nil {
+		managed = m.manage(ctx, s)
+	}
+	err := m.updateStatus(ctx, s, managed)
 	if errors.Is(managed, errStale) || errors.Is(err, errStale) {
 		m.queue.AddAfter(key, stalePause)
 	}
@@ -150,64 +204,52 @@ func unlessStale(err error) error {
 	return err
 }
 
-// manage claims the pods of a controller, and creates or deletes some.
-func (m *ReplicationManager) manage(ctx context.Context, rc *corev1.ReplicationController) error {
-	if err := m.claim(ctx, rc); err != nil {
+// manage claims the pods of an object, and creates or deletes some.
+func (m *ReplicationManager) manage(ctx context.Context, s *set) error {
+	if err := m.claim(ctx, s); err != nil {
 		return err
 	}
-	if err := m.lookAhead(rc); err != nil {
+	if err := m.lookAhead(s); err != nil {
 		return err
 	}
-	active, names, err := m.plan(rc)
+	active, names, err := m.plan(s)
 	if err != nil {
 		return err
 	}
-	surplus := len(active) - wantedReplicas(rc)
+	surplus := len(active) - s.replicas
 	if len(names) == 0 && surplus <= 0 {
 		return nil
 	}
-	if err := m.confirm(ctx, rc); err != nil {
+	if err := m.confirm(ctx, s); err != nil {
 		return err
 	}
 	switch {
 	case surplus > 0:
-		return m.deletePods(ctx, rc, victims(active, min(surplus, burstReplicas)))
-	case !pods.Selects(rc.Spec.Selector, rc.Spec.Template.Labels): // as June 2014 allows: its pods would not count, so it would create more without end
-		m.config.Recorder.Eventf(rc, corev1.EventTypeWarning, "FailedCreate", "Error creating: `selector` does not match template `labels`")
+		return m.deletePods(ctx, s, m.victims(s, active, min(surplus, burstReplicas)))
+	case !s.makesItsOwn(): // as June 2014 allows: its pods would not count, so it would create more without end
+		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: `selector` does not match template `labels`")
 		return nil
 	}
-	return m.createPods(ctx, rc, names)
+	return m.createPods(ctx, s, names)
 }
 
-func wantedReplicas(rc *corev1.ReplicationController) int {
-	if rc.Spec.Replicas == nil {
-		return 1
-	}
-	return int(*rc.Spec.Replicas)
-}
-
-// confirm checks with the server that a controller exists, and wants what the cache says. Nothing
-// would collect pods that were created for a deleted controller.
-func (m *ReplicationManager) confirm(ctx context.Context, rc *corev1.ReplicationController) error {
-	current, err := m.config.Client.In(rc.Namespace).ReplicationControllers().Get(ctx, rc.Name)
+// confirm checks with the server that an object exists, and wants what the cache says. Nothing
+// would collect pods that were created for a deleted one.
+func (m *ReplicationManager) confirm(ctx context.Context, s *set) error {
+	current, err := m.kind.get(ctx, s.GetNamespace(), s.GetName())
 	if apierrors.IsNotFound(err) {
 		return errStale
 	}
-	if err == nil && hasChanged(rc, current) {
+	if err == nil && s.hasChanged(current) {
 		return errStale
 	}
 	return err
 }
 
-// lookAhead returns errStale if the controller has changed in the cache meanwhile.
-func (m *ReplicationManager) lookAhead(rc *corev1.ReplicationController) error {
-	if current, exists := m.controllers.Store().Get(cache.Key(rc)); !exists || hasChanged(rc, current) {
+// lookAhead returns errStale if the object has changed in the cache meanwhile.
+func (m *ReplicationManager) lookAhead(s *set) error {
+	if current := m.kind.cached(cache.Key(s)); current == nil || s.hasChanged(current) {
 		return errStale
 	}
 	return nil
-}
-
-// hasChanged reports whether a controller is another one now, or wants something else.
-func hasChanged(rc, current *corev1.ReplicationController) bool {
-	return current.UID != rc.UID || current.DeletionTimestamp != nil || current.Generation != rc.Generation
 }

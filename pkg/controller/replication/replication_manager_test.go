@@ -65,11 +65,13 @@ func withReplicationBench(t *testing.T, test func(t *testing.T, b *replicationBe
 }
 
 // run runs a new manager, with informers of its own. What it returns ends them, and waits for that.
-func (b *replicationBench) run() (stop func()) {
+func (b *replicationBench) run() (stop func()) { return b.runAs(replication.NewReplicationManager) }
+
+func (b *replicationBench) runAs(newManager func(replication.Config) *replication.ReplicationManager) (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	client := b.Server.Client(b.t, "replication_manager")
 	shared := informers.New(client, 0)
-	manager := replication.NewReplicationManager(replication.Config{Client: client, Informers: shared, Recorder: b})
+	manager := newManager(replication.Config{Client: client, Informers: shared, Recorder: b})
 	shared.Run(ctx)
 	ended := make(chan struct{})
 	go func() { manager.Run(ctx, 2); close(ended) }()

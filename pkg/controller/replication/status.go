@@ -2,44 +2,57 @@ package replication
 
 import (
 	"context"
-	"reflect"
+	"errors"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/util/pods"
 )
 
-// updateStatus writes the status of a controller, if that has changed, and waits until the cache shows
-// it. Otherwise the server would refuse the next update.
-func (m *ReplicationManager) updateStatus(ctx context.Context, rc *corev1.ReplicationController) error {
-	status, next := replicationStatus(rc, m.activePods(rc), time.Now())
-	if next > 0 {
-		m.queue.AddAfter(cache.Key(rc), next)
-	}
-	if reflect.DeepEqual(status, rc.Status) {
-		return nil
-	}
-	updated := rc.DeepCopy()
-	updated.Status = status
-	written, err := m.config.Client.In(rc.Namespace).ReplicationControllers().UpdateStatus(ctx, updated)
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale
-	case err != nil:
-		return err
-	}
-	return cache.Await(ctx, m.controllers.Shows(written))
+// The reasons of events and of conditions.
+const (
+	failedCreate = "FailedCreate"
+	failedDelete = "FailedDelete"
+)
+
+// failure is the server's refusal to create or delete a pod. The status tells of it.
+type failure struct {
+	reason string
+	error
 }
 
-// replicationStatus returns the status of a controller with those pods, and the time until the next
-// one of them becomes available; 0: none.
-func replicationStatus(rc *corev1.ReplicationController, active []*corev1.Pod, now time.Time) (status corev1.ReplicationControllerStatus, next time.Duration) {
-	status = corev1.ReplicationControllerStatus{Replicas: int32(len(active)), ObservedGeneration: rc.Generation, Conditions: rc.Status.Conditions}
-	template := labels.SelectorFromSet(rc.Spec.Template.Labels)
-	for _, pod := range active {
+func (f failure) Unwrap() error { return f.error }
+
+// updateStatus writes the status of an object, after its pods were managed with a result.
+func (m *ReplicationManager) updateStatus(ctx context.Context, s *set, managed error) error {
+	now := time.Now()
+	status, next := statusOf(s, m.ownPods(s), now)
+	if next > 0 {
+		m.queue.AddAfter(cache.Key(s), next)
+	}
+	status.Conditions = conditionsAfter(managed, s.status.Conditions, now)
+	return m.kind.writeStatus(ctx, s, status)
+}
+
+// statusOf returns the status of an object with those pods, without conditions, and the time until the next one of them
+// becomes available; 0: none.
+func statusOf(s *set, own []*corev1.Pod, now time.Time) (status appsv1.ReplicaSetStatus, next time.Duration) {
+	status = appsv1.ReplicaSetStatus{ObservedGeneration: s.GetGeneration(), TerminatingReplicas: new(int32)}
+	template := labels.SelectorFromSet(s.template.Labels)
+	for _, pod := range own {
+		if !isActive(pod) {
+			if !pods.HasEnded(pod) {
+				*status.TerminatingReplicas++
+			}
+			continue
+		}
+		status.Replicas++
 		if template.Matches(labels.Set(pod.Labels)) {
 			status.FullyLabeledReplicas++
 		}
@@ -48,13 +61,28 @@ func replicationStatus(rc *corev1.ReplicationController, active []*corev1.Pod, n
 		}
 		status.ReadyReplicas++
 		since := readySince(pod)
-		wait := time.Duration(rc.Spec.MinReadySeconds)*time.Second - now.Sub(since)
+		wait := s.minReady - now.Sub(since)
 		switch {
-		case rc.Spec.MinReadySeconds == 0 || !since.IsZero() && wait <= 0:
+		case s.minReady == 0 || !since.IsZero() && wait <= 0:
 			status.AvailableReplicas++
 		case !since.IsZero() && (next == 0 || wait < next):
 			next = wait
 		}
 	}
 	return status, next
+}
+
+// conditionsAfter returns the conditions of an object. A failure is told as it was first, until nothing fails. Any other
+// error says nothing of it.
+func conditionsAfter(managed error, before []appsv1.ReplicaSetCondition, now time.Time) []appsv1.ReplicaSetCondition {
+	isFailure := func(c appsv1.ReplicaSetCondition) bool { return c.Type == appsv1.ReplicaSetReplicaFailure }
+	var refused failure
+	switch {
+	case managed == nil:
+		return slices.DeleteFunc(slices.Clone(before), isFailure)
+	case errors.As(managed, &refused) && !slices.ContainsFunc(before, isFailure):
+		return append(slices.Clone(before), appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Status: corev1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(now), Reason: refused.reason, Message: refused.Error()})
+	}
+	return before
 }
