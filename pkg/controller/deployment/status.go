@@ -1,0 +1,226 @@
+package deployment
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+)
+
+// The reasons of the condition Progressing after which something depends on them.
+const (
+	newSetAvailable  = "NewReplicaSetAvailable"
+	deadlineExceeded = "ProgressDeadlineExceeded"
+	isPaused         = "DeploymentPaused"
+	setUpdated       = "ReplicaSetUpdated"
+)
+
+// updateStatus writes the status and the revision of a deployment, if they have changed, and waits until the cache shows that.
+func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) error {
+	now := time.Now()
+	updated := *r.d
+	updated.Status = r.status(now)
+	updated.Annotations = maps.Clone(r.d.Annotations)
+	if r.current != nil && revisionOf(r.current) > 0 && r.d.DeletionTimestamp == nil {
+		if updated.Annotations == nil {
+			updated.Annotations = map[string]string{}
+		}
+		updated.Annotations[revisionAnnotation] = r.current.Annotations[revisionAnnotation]
+	}
+	if wait := r.untilDeadline(&updated.Status, now); wait > 0 {
+		c.queue.AddAfter(cache.Key(r.d), wait)
+	}
+	if equality.Semantic.DeepEqual(updated.Status, r.d.Status) && maps.Equal(updated.Annotations, r.d.Annotations) {
+		return nil
+	}
+	written, err := c.config.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
+	if err != nil {
+		return orStale(err)
+	}
+	return cache.Await(ctx, c.deployments.Shows(written))
+}
+
+// counts returns the status of a deployment with the numbers of now, and the conditions of before.
+func (r *rollout) counts() appsv1.DeploymentStatus {
+	all := r.all()
+	status := appsv1.DeploymentStatus{ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount,
+		Conditions: slices.Clone(r.d.Status.Conditions), TerminatingReplicas: terminating(all)}
+	for _, set := range all {
+		status.Replicas += set.Status.Replicas
+		status.ReadyReplicas += set.Status.ReadyReplicas
+		status.AvailableReplicas += set.Status.AvailableReplicas
+	}
+	if r.current != nil {
+		status.UpdatedReplicas = r.current.Status.Replicas
+	}
+	status.UnavailableReplicas = int32(max(0, sum(all, replicas)-int(status.AvailableReplicas)))
+	return status
+}
+
+// terminating returns how many pods are being deleted; nil if a replica set does not say it.
+func terminating(sets []*appsv1.ReplicaSet) *int32 {
+	total := new(int32(0))
+	for _, set := range sets {
+		switch status := set.Status; {
+		case status.TerminatingReplicas != nil:
+			*total += *status.TerminatingReplicas
+		case status.ObservedGeneration > 0:
+			return nil
+		}
+	}
+	return total
+}
+
+// isComplete reports whether all wanted pods have the deployment's template and are available, and there are no others.
+func (r *rollout) isComplete(status appsv1.DeploymentStatus) bool {
+	wanted := int32(r.wanted())
+	return status.UpdatedReplicas == wanted && status.Replicas == wanted && status.AvailableReplicas == wanted
+}
+
+// status returns the status of a deployment.
+func (r *rollout) status(now time.Time) appsv1.DeploymentStatus {
+	status := r.counts()
+	if r.collided {
+		status.CollisionCount = new(valueOf(status.CollisionCount, 0) + 1)
+	}
+	_, unavailable := r.limits()
+	if int(status.AvailableReplicas) >= r.wanted()-unavailable {
+		put(&status, condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, "MinimumReplicasAvailable", "Deployment has minimum availability.", now))
+	} else {
+		put(&status, condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now))
+	}
+	if r.d.DeletionTimestamp != nil {
+		return status
+	}
+	if failure := r.failure(); failure != nil {
+		put(&status, *failure)
+	} else {
+		remove(&status, appsv1.DeploymentReplicaFailure)
+	}
+	if !hasDeadline(r.d) {
+		remove(&status, appsv1.DeploymentProgressing)
+	} else if progress := r.progress(&status, now); progress != nil {
+		put(&status, *progress)
+	}
+	return status
+}
+
+// failure returns what the replica sets say of pods that could not be created or deleted, the current one first; nil: nothing.
+func (r *rollout) failure() *appsv1.DeploymentCondition {
+	for _, set := range slices.Backward(r.all()) {
+		for _, c := range set.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure {
+				return &appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: c.Status, Reason: c.Reason, Message: c.Message,
+					LastTransitionTime: c.LastTransitionTime, LastUpdateTime: c.LastTransitionTime}
+			}
+		}
+	}
+	return nil
+}
+
+func hasDeadline(d *appsv1.Deployment) bool {
+	return d.Spec.ProgressDeadlineSeconds != nil && *d.Spec.ProgressDeadlineSeconds != math.MaxInt32
+}
+
+// progress returns the condition Progressing of a deployment that has a deadline; nil: it stays as it is.
+func (r *rollout) progress(status *appsv1.DeploymentStatus, now time.Time) *appsv1.DeploymentCondition {
+	before := find(status, appsv1.DeploymentProgressing)
+	reason := ""
+	if before != nil {
+		reason = before.Reason
+	}
+	progressing := func(is corev1.ConditionStatus, reason, message string) *appsv1.DeploymentCondition {
+		return new(condition(appsv1.DeploymentProgressing, is, reason, message, now))
+	}
+	subject := fmt.Sprintf("Deployment %q", r.d.Name)
+	if r.current != nil {
+		subject = fmt.Sprintf("ReplicaSet %q", r.current.Name)
+	}
+	isNew := r.current != nil && r.current.Annotations[revisionAnnotation] != r.d.Annotations[revisionAnnotation]
+	switch {
+	case r.refused != "":
+		return progressing(corev1.ConditionFalse, "ReplicaSetCreateError", r.refused)
+	case r.created && r.current != nil:
+		return progressing(corev1.ConditionTrue, "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", r.current.Name))
+	case r.d.Spec.Paused && reason != deadlineExceeded:
+		return progressing(corev1.ConditionUnknown, isPaused, "Deployment is paused")
+	case r.d.Spec.Paused, r.isScaled():
+		return nil
+	case reason == isPaused:
+		return progressing(corev1.ConditionUnknown, "DeploymentResumed", "Deployment is resumed")
+	case reason == newSetAvailable && status.Replicas == status.UpdatedReplicas: // pods that are lost later are no rollout
+		return nil
+	case isNew || before == nil && r.current != nil: // also after a create whose answer was lost
+		return progressing(corev1.ConditionTrue, "FoundNewReplicaSet", fmt.Sprintf("Found new replica set %q", r.current.Name))
+	case r.isComplete(*status):
+		return progressing(corev1.ConditionTrue, newSetAvailable, subject+" has successfully progressed.")
+	case r.hasProgressed(status):
+		return progressing(corev1.ConditionTrue, setUpdated, subject+" is progressing.")
+	case before != nil && reason != newSetAvailable && !now.Before(r.deadline(before)):
+		return progressing(corev1.ConditionFalse, deadlineExceeded, subject+" has timed out progressing.")
+	}
+	return nil
+}
+
+// hasProgressed reports whether there are more new pods, fewer old ones, or more that work than in the last status.
+func (r *rollout) hasProgressed(status *appsv1.DeploymentStatus) bool {
+	before := &r.d.Status
+	return status.UpdatedReplicas > before.UpdatedReplicas ||
+		status.Replicas-status.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
+		status.ReadyReplicas > before.ReadyReplicas || status.AvailableReplicas > before.AvailableReplicas
+}
+
+// deadline returns until when a deployment must progress. The time of the condition has no fractions of a second.
+func (r *rollout) deadline(progressing *appsv1.DeploymentCondition) time.Time {
+	return progressing.LastUpdateTime.Add(time.Duration(*r.d.Spec.ProgressDeadlineSeconds)*time.Second + time.Second)
+}
+
+// untilDeadline returns the time until a deployment with a status has timed out; 0: nothing is to be waited for.
+func (r *rollout) untilDeadline(status *appsv1.DeploymentStatus, now time.Time) time.Duration {
+	progressing := find(status, appsv1.DeploymentProgressing)
+	if progressing == nil || !hasDeadline(r.d) || r.d.Spec.Paused || r.d.DeletionTimestamp != nil ||
+		progressing.Reason == deadlineExceeded || progressing.Reason == newSetAvailable {
+		return 0
+	}
+	return max(0, r.deadline(progressing).Sub(now))
+}
+
+func condition(of appsv1.DeploymentConditionType, is corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
+	return appsv1.DeploymentCondition{Type: of, Status: is, Reason: reason, Message: message,
+		LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now)}
+}
+
+// find returns the condition of a type, nil if there is none.
+func find(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
+	for i := range status.Conditions {
+		if status.Conditions[i].Type == of {
+			return &status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// put sets a condition, unless it is there with the same reason: only each progress has a time of its own.
+func put(status *appsv1.DeploymentStatus, wanted appsv1.DeploymentCondition) {
+	if before := find(status, wanted.Type); before != nil && before.Status == wanted.Status {
+		if before.Reason == wanted.Reason && wanted.Reason != setUpdated {
+			return
+		}
+		wanted.LastTransitionTime = before.LastTransitionTime
+	}
+	remove(status, wanted.Type)
+	status.Conditions = append(status.Conditions, wanted)
+}
+
+func remove(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType) {
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
+}
