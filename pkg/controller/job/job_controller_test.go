@@ -1,0 +1,333 @@
+package job_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const reached = "Reached expected number of succeeded pods"
+
+func TestAJobRunsItsPodToCompletion(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		created := b.create("pi")
+		b.settle(time.Second)
+		require.Equal(t, []string{"pi-1"}, b.names())
+		pod := b.pod("pi-1")
+		assert.Equal(t, map[string]string{"app": "pi", "controller-uid": string(created.UID), "job-name": "pi",
+			"batch.kubernetes.io/controller-uid": string(created.UID), "batch.kubernetes.io/job-name": "pi"}, pod.Labels)
+		assert.Equal(t, map[string]string{"note": "kept"}, pod.Annotations)
+		assert.Equal(t, []string{"batch.kubernetes.io/job-tracking"}, pod.Finalizers)
+		assert.Equal(t, []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "pi", UID: created.UID, Controller: new(true), BlockOwnerDeletion: new(true)}}, pod.OwnerReferences)
+		status := b.get("pi").Status
+		assert.NotNil(t, status.StartTime)
+		assert.Equal(t, batchv1.JobStatus{StartTime: status.StartTime, Active: 1, Ready: new(int32(0)), Terminating: new(int32(0)),
+			UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{}}, status)
+
+		b.setStatus("pi-1", runs)
+		b.settle(time.Second)
+		assert.Equal(t, new(int32(1)), b.get("pi").Status.Ready)
+
+		b.succeed("pi-1")
+		b.settle(time.Second)
+		done := b.get("pi")
+		assert.Equal(t, []string{"SuccessCriteriaMet CompletionsReached: " + reached, "Complete CompletionsReached: " + reached}, conditions(done))
+		assert.Equal(t, []int32{0, 1, 0}, []int32{done.Status.Active, done.Status.Succeeded, done.Status.Failed})
+		assert.NotNil(t, done.Status.CompletionTime)
+		assert.Empty(t, b.tracked())
+		assert.Equal(t, []string{"pi Normal SuccessfulCreate: Created pod: pi-1", "pi Normal Completed: Job completed"}, b.takeEvents())
+	})
+}
+
+func TestAJobRunsAsManyPodsAtATimeAsItMay(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", counts(5, 2))
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-1", "pi-2"}, b.activeNames())
+		b.succeed("pi-1")
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-2", "pi-3"}, b.activeNames())
+		b.succeed("pi-2", "pi-3")
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-4", "pi-5"}, b.activeNames())
+		b.succeed("pi-4")
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-5"}, b.activeNames(), "no more than must succeed")
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Parallelism = new(int32(0)) })
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-1", "pi-2", "pi-3", "pi-4"}, b.names())
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Parallelism = new(int32(7)) })
+		b.settle(time.Second)
+		b.succeed(b.activeNames()...)
+		b.settle(time.Second)
+		assert.Equal(t, int32(5), b.get("pi").Status.Succeeded)
+		assert.Zero(t, b.get("pi").Status.Failed, "a pod that is not needed has not failed")
+		assert.Len(t, conditions(b.get("pi")), 2)
+	})
+}
+
+func TestAJobWithoutANumberOfCompletionsEndsWithItsPodsWhenOneHasSucceeded(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("work", func(spec *batchv1.JobSpec) { spec.Parallelism = new(int32(3)) })
+		b.settle(time.Second)
+		b.succeed("work-2")
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"work-1", "work-3"}, b.activeNames())
+		b.fail("work-1")
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"work-3"}, b.activeNames())
+		b.succeed("work-3")
+		b.settle(time.Minute)
+		assert.Contains(t, conditions(b.get("work")), "Complete CompletionsReached: "+reached)
+		assert.Equal(t, []int32{2, 1}, []int32{b.get("work").Status.Succeeded, b.get("work").Status.Failed})
+	})
+}
+
+func TestFailedPodsAreReplacedAfterGrowingPauses(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", backoffLimit(20))
+		b.settle(time.Second)
+		for _, pause := range []time.Duration{10, 20, 40, 80, 160, 320, 600, 600} {
+			b.fail(b.activeNames()...)
+			b.settle(pause*time.Second - 2*time.Second)
+			require.Empty(t, b.activeNames(), pause)
+			b.settle(4 * time.Second)
+			require.Len(t, b.activeNames(), 1, pause)
+		}
+		assert.Equal(t, int32(8), b.get("pi").Status.Failed)
+	})
+}
+
+func TestASuccessEndsThePausesAfterFailures(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", counts(3, 1))
+		b.settle(time.Second)
+		b.fail("pi-1")
+		b.settle(15 * time.Second)
+		b.succeed("pi-2")
+		b.settle(2 * time.Second)
+		assert.Equal(t, []string{"pi-3"}, b.activeNames())
+		b.fail("pi-3")
+		b.settle(12 * time.Second)
+		assert.Equal(t, []string{"pi-4"}, b.activeNames(), "it is the first failure again")
+	})
+}
+
+func TestAJobFailsAfterTooManyFailures(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", counts(3, 2), backoffLimit(1))
+		b.settle(time.Second)
+		b.fail("pi-1")
+		b.settle(15 * time.Second)
+		require.Equal(t, []string{"pi-2", "pi-3"}, b.activeNames())
+		b.fail("pi-3")
+		b.settle(time.Second)
+		const message = "Job has reached the specified backoff limit"
+		failed := b.get("pi")
+		assert.Equal(t, []string{"FailureTarget BackoffLimitExceeded: " + message, "Failed BackoffLimitExceeded: " + message}, conditions(failed))
+		assert.Equal(t, []int32{0, 0, 3}, []int32{failed.Status.Active, failed.Status.Succeeded, failed.Status.Failed}, "also the one that was ended")
+		assert.Equal(t, []string{"pi-1", "pi-3"}, b.names())
+		assert.Empty(t, b.tracked())
+		assert.Equal(t, "pi Warning BackoffLimitExceeded: "+message, b.takeEvents()[4])
+	})
+}
+
+func TestRestartsOfContainersCountAsFailures(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", backoffLimit(3), func(spec *batchv1.JobSpec) { spec.Template.Spec.RestartPolicy = corev1.RestartPolicyOnFailure })
+		b.settle(time.Second)
+		restarted := func(times int32) func(*corev1.PodStatus) {
+			return func(status *corev1.PodStatus) {
+				runs(status)
+				status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", RestartCount: times}}
+			}
+		}
+		b.setStatus("pi-1", restarted(2))
+		b.settle(time.Second)
+		assert.Empty(t, conditions(b.get("pi")))
+		b.setStatus("pi-1", restarted(3))
+		b.settle(time.Second)
+		assert.Contains(t, conditions(b.get("pi")), "Failed BackoffLimitExceeded: Job has reached the specified backoff limit")
+	})
+}
+
+func TestAJobThatTakesTooLongFails(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(60)) })
+		b.settle(58 * time.Second)
+		assert.Empty(t, conditions(b.get("pi")))
+		b.settle(4 * time.Second)
+		assert.Contains(t, conditions(b.get("pi")), "Failed DeadlineExceeded: Job was active longer than specified deadline")
+		assert.Empty(t, b.names())
+		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+	})
+}
+
+func TestASuspendedJobHasNoPodsAndStartsAgain(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		suspend := func(yes bool) func(*batchv1.JobSpec) { return func(spec *batchv1.JobSpec) { spec.Suspend = &yes } }
+		b.create("pi", counts(4, 2), suspend(true), func(spec *batchv1.JobSpec) { spec.ActiveDeadlineSeconds = new(int64(60)) })
+		b.settle(time.Hour)
+		assert.Empty(t, b.names())
+		assert.Equal(t, []string{"Suspended JobSuspended: Job suspended"}, conditions(b.get("pi")))
+		assert.Nil(t, b.get("pi").Status.StartTime)
+		b.change("pi", suspend(false))
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-1", "pi-2"}, b.activeNames())
+		assert.Empty(t, conditions(b.get("pi")))
+		b.succeed("pi-1")
+		b.settle(time.Second)
+		b.change("pi", suspend(true))
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-1"}, b.names())
+		status := b.get("pi").Status
+		assert.Equal(t, []int32{0, 1, 0}, []int32{status.Active, status.Succeeded, status.Failed})
+		b.settle(time.Hour)
+		assert.Equal(t, []string{"Suspended JobSuspended: Job suspended"}, conditions(b.get("pi")), "its time does not run")
+		b.change("pi", suspend(false))
+		b.settle(time.Second)
+		assert.Len(t, b.activeNames(), 2)
+		assert.Subset(t, b.takeEvents(), []string{"pi Normal Suspended: Job suspended", "pi Normal Resumed: Job resumed"})
+	})
+}
+
+func TestAPodThatIsDeletedEarlyIsCountedAsFailedAndReplaced(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi")
+		b.settle(time.Second)
+		b.deletePod("pi-1")
+		b.settle(15 * time.Second)
+		assert.Equal(t, []string{"pi-1"}, b.activeNames(), "its name is free again")
+		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+		b.succeed("pi-1")
+		b.deletePod("pi-1")
+		b.settle(time.Second)
+		assert.Empty(t, b.names())
+		assert.Equal(t, []int32{1, 1}, []int32{b.get("pi").Status.Succeeded, b.get("pi").Status.Failed})
+	})
+}
+
+func TestAPodThatIsBeingDeletedIsWaitedForIfTheJobSaysSo(t *testing.T) {
+	for policy, expected := range map[batchv1.PodReplacementPolicy][]string{batchv1.Failed: nil, batchv1.TerminatingOrFailed: {"pi-2"}} {
+		t.Run(string(policy), func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				b.run()
+				b.create("pi", func(spec *batchv1.JobSpec) { spec.PodReplacementPolicy = &policy })
+				b.settle(time.Second)
+				_, err := b.client.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error {
+					pod.Finalizers = append(pod.Finalizers, "example.com/wait") // as a kubelet that needs its time
+					return nil
+				})
+				require.NoError(t, err)
+				b.deletePod("pi-1")
+				b.settle(time.Minute)
+				assert.Equal(t, expected, b.activeNames())
+				assert.Equal(t, new(int32(1)), b.get("pi").Status.Terminating)
+				b.fail("pi-1")
+				b.settle(time.Minute)
+				assert.Equal(t, []string{"pi-2"}, b.activeNames())
+				assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+				b.succeed("pi-2")
+				b.settle(time.Minute)
+				assert.Contains(t, conditions(b.get("pi")), "Complete CompletionsReached: "+reached)
+			})
+		})
+	}
+}
+
+func TestAJobIsOverOnlyWhenItsLastPodHasEnded(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", counts(2, 2), backoffLimit(0))
+		b.settle(time.Second)
+		_, err := b.client.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error {
+			pod.Finalizers = append(pod.Finalizers, "example.com/wait")
+			return nil
+		})
+		require.NoError(t, err)
+		b.fail("pi-2")
+		b.settle(time.Minute)
+		assert.Len(t, conditions(b.get("pi")), 1, "FailureTarget")
+		assert.Equal(t, new(int32(1)), b.get("pi").Status.Terminating)
+		b.fail("pi-1")
+		b.settle(time.Minute)
+		assert.Len(t, conditions(b.get("pi")), 2)
+		assert.Equal(t, int32(2), b.get("pi").Status.Failed)
+	})
+}
+
+func TestPodsAreAdoptedAndReleasedByTheirLabels(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		created := b.create("pi", counts(2, 2))
+		b.settle(time.Second)
+		change := func(name string, change func(pod *corev1.Pod)) {
+			_, err := b.client.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { change(pod); return nil })
+			require.NoError(t, err)
+			b.settle(time.Second)
+		}
+		change("pi-1", func(pod *corev1.Pod) { pod.OwnerReferences = nil })
+		assert.True(t, metav1.IsControlledBy(b.pod("pi-1"), created))
+		assert.Equal(t, []string{"pi-1", "pi-2"}, b.tracked())
+		change("pi-1", func(pod *corev1.Pod) { pod.Labels = nil })
+		assert.Empty(t, b.pod("pi-1").OwnerReferences)
+		assert.Equal(t, []string{"pi-1", "pi-2", "pi-3"}, b.names())
+		assert.Equal(t, []string{"pi-2", "pi-3"}, b.tracked())
+		assert.Zero(t, b.get("pi").Status.Failed)
+	})
+}
+
+func TestThePodsOfADeletedJobCanGo(t *testing.T) {
+	for policy, left := range map[metav1.DeletionPropagation]int{metav1.DeletePropagationBackground: 2, metav1.DeletePropagationOrphan: 2} {
+		t.Run(string(policy), func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				b.run()
+				b.create("pi", counts(2, 2))
+				b.settle(time.Second)
+				require.NoError(t, b.client.Jobs().Delete(t.Context(), "pi", metav1.DeleteOptions{PropagationPolicy: &policy}))
+				b.settle(time.Second)
+				assert.Len(t, b.names(), left, "there is no garbage collector")
+				assert.Empty(t, b.tracked())
+			})
+		})
+	}
+}
+
+func TestAJobThatAnotherControllerManagesIsLeftAlone(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) { spec.ManagedBy = new("example.com/kueue") })
+		b.create("own", func(spec *batchv1.JobSpec) { spec.ManagedBy = new("kubernetes.io/job-controller") })
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"own-1"}, b.names())
+		assert.Equal(t, batchv1.JobStatus{}, b.get("pi").Status)
+	})
+}
+
+func TestAFinishedJobIsDeletedWhenItsTimeIsOver(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) { spec.TTLSecondsAfterFinished = new(int32(100)) })
+		b.settle(time.Second)
+		b.succeed("pi-1")
+		b.settle(98 * time.Second)
+		assert.Nil(t, b.get("pi").DeletionTimestamp)
+		b.settle(4 * time.Second)
+		assert.Equal(t, []string{metav1.FinalizerDeleteDependents}, b.get("pi").Finalizers, "the garbage collector deletes it with its pods")
+	})
+}
