@@ -137,6 +137,9 @@ func (v *view) readIndexes() {
 	if before := v.job.Status.FailedIndexes; before != nil {
 		v.failedIndexes = parseIntervals(*before, completions)
 	}
+	if recordedEnding(v.job) != nil { // the others were ended with the job
+		return
+	}
 	for _, pod := range v.pods {
 		if !isTracked(pod) || !v.isValid(pod) || !hasFailed(v.job, pod) || v.completed.has(indexOf(pod)) {
 			continue
@@ -169,12 +172,18 @@ func (v *view) keepFailed() {
 	}
 }
 
+// recordedEnding returns the condition by which a job has begun to end, nil if there is none.
+func recordedEnding(job *batchv1.Job) *batchv1.JobCondition {
+	if success := condition(job, batchv1.JobSuccessCriteriaMet); success != nil {
+		return success
+	}
+	return condition(job, batchv1.JobFailureTarget)
+}
+
 // findEnding returns the condition that the job has, or that it gets now. The first one stays.
 func (v *view) findEnding() *batchv1.JobCondition {
-	for _, of := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget} {
-		if before := condition(v.job, of); before != nil {
-			return before
-		}
+	if before := recordedEnding(v.job); before != nil {
+		return before
 	}
 	if reason, message := v.failure(); reason != "" {
 		return newCondition(batchv1.JobFailureTarget, corev1.ConditionTrue, reason, message, v.now)

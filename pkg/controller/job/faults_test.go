@@ -1,0 +1,304 @@
+package job_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The controller is killed after each of its writes, with the answer lost; the next one goes on.
+func TestAControllerThatIsKilledAtAnyWriteLosesAndDoublesNothing(t *testing.T) {
+	for write := 1; write <= 25; write++ {
+		t.Run(strconv.Itoa(write), func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				killed := make(chan struct{})
+				b.interceptWrites(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+					if number == write {
+						defer close(killed)
+						loseAnswer(req, next)
+					}
+					next.ServeHTTP(w, req)
+				})
+				stop := b.run()
+				go func() {
+					<-killed
+					stop()
+					b.Intercept(nil)
+					b.run()
+				}()
+				b.create("pi", counts(4, 2))
+				b.settle(5 * time.Second)
+				b.fail("pi-1")
+				b.settle(15 * time.Second)
+				b.succeed("pi-2")
+				b.settle(time.Second)
+				for len(conditions(b.get("pi"))) == 0 {
+					require.LessOrEqual(t, len(b.activeNames()), 2)
+					b.succeed(b.activeNames()...)
+					b.settle(30 * time.Second)
+				}
+				status := b.get("pi").Status
+				assert.Equal(t, []int32{4, 1, 0}, []int32{status.Succeeded, status.Failed, status.Active})
+				assert.Equal(t, []string{"pi-1", "pi-2", "pi-3", "pi-4", "pi-5"}, b.names())
+				assert.Empty(t, b.tracked())
+				select {
+				case <-killed:
+				default:
+					close(killed)
+				}
+			})
+		})
+	}
+}
+
+func TestALostAnswerMakesNoSecondPod(t *testing.T) {
+	for name, lose := range map[string]func(req *http.Request, next http.Handler){
+		"it was done":     loseAnswer,
+		"it was not done": func(*http.Request, http.Handler) { panic(http.ErrAbortHandler) },
+	} {
+		for mode, change := range map[string]func(*batchv1.JobSpec){"indexed": indexed, "not indexed": func(*batchv1.JobSpec) {}} {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				withBench(t, func(t *testing.T, b *bench) {
+					b.interceptWrites(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+						if number%2 == 1 && number < 20 {
+							lose(req, next)
+						}
+						next.ServeHTTP(w, req)
+					})
+					b.run()
+					b.create("pi", counts(5, 5), change)
+					b.settle(5 * time.Minute)
+					assert.Len(t, b.names(), 5)
+					assert.Equal(t, int32(5), b.get("pi").Status.Active)
+				})
+			})
+		}
+	}
+}
+
+// A lower name becomes free while the pod of the lost answer is not seen yet.
+func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		_, err := b.client.Pods().Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-1"}, Spec: newJob("x").Spec.Template.Spec})
+		require.NoError(t, err)
+		gate := make(chan struct{}, 1) // full while the watch is held up
+		creates := 0
+		var mu sync.Mutex
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost
+			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
+				w = heldWriter{w, func() {
+					gate <- struct{}{}
+					<-gate
+				}}
+			}
+			if isCreate {
+				mu.Lock()
+				creates++
+				first := creates == 1
+				mu.Unlock()
+				if first {
+					b.deletePod("pi-1")
+					time.Sleep(time.Second) // the copy has that
+					gate <- struct{}{}
+					loseAnswer(req, next)
+				}
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi")
+		b.settle(10 * time.Second)
+		<-gate
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"pi-2"}, b.names())
+	})
+}
+
+func TestARefusedCreateIsToldAndTriedAgain(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		refused := 0
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.UserAgent() != "test" && req.Method == http.MethodPost && refused < 3 {
+				refused++
+				refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi")
+		b.settle(time.Minute)
+		assert.Equal(t, []string{"pi-1"}, b.names())
+		assert.Equal(t, "pi Warning FailedCreate: Error creating: exceeded quota: pods", b.takeEvents()[0])
+	})
+}
+
+// One that took over has a copy of the pods that is older than the status of the job.
+func TestAPodThatIsCountedAlreadyIsNotCountedAgainFromAStaleCopy(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		stopFirst := b.run()
+		b.create("pi", counts(3, 1))
+		b.settle(time.Second)
+		b.fail("pi-1")
+		b.settle(2 * time.Second)
+		require.Equal(t, int32(1), b.get("pi").Status.Failed)
+		stopFirst()
+
+		// Make the pod as it was, for the copy, and let the watch tell nothing until it is gone again.
+		restore := func(finalizers ...string) {
+			_, err := b.client.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error { pod.Finalizers = finalizers; return nil })
+			require.NoError(t, err)
+		}
+		restore(batchv1.JobTrackingFinalizer)
+		held := make(chan struct{})
+		lists := 0
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
+				<-held
+			}
+			next.ServeHTTP(w, req)
+			if req.UserAgent() != "test" && !isWatch(req) && req.URL.Path == "/api/v1/pods" && lists == 0 {
+				lists++
+				restore()
+				_, err := b.client.Jobs().Change(t.Context(), "pi", func(job *batchv1.Job) error { job.Annotations = map[string]string{"newer": "yes"}; return nil })
+				require.NoError(t, err)
+			}
+		})
+		b.run()
+		b.settle(30 * time.Second)
+		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+		close(held)
+		b.settle(time.Minute)
+		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+		assert.Equal(t, []string{"pi-2"}, b.activeNames())
+	})
+}
+
+func TestMoreThan500PodsAreCountedInSteps(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		most := 0
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.UserAgent() != "test" && strings.HasSuffix(req.URL.Path, "/status") {
+				body, err := io.ReadAll(req.Body)
+				assert.NoError(t, err)
+				req.Body = io.NopCloser(bytes.NewReader(body))
+				var sent batchv1.Job
+				assert.NoError(t, json.Unmarshal(body, &sent))
+				most = max(most, len(sent.Status.UncountedTerminatedPods.Succeeded))
+			}
+			next.ServeHTTP(w, req)
+		})
+		stop := b.run()
+		b.create("many", counts(600, 600))
+		b.settle(time.Second)
+		require.Len(t, b.names(), 600)
+		stop()
+		b.succeed(b.names()...)
+		b.run()
+		b.settle(time.Second)
+		assert.Equal(t, int32(600), b.get("many").Status.Succeeded)
+		assert.Len(t, conditions(b.get("many")), 2)
+		assert.Equal(t, 500, most)
+	})
+}
+
+// Whatever goes wrong, each pod is counted once.
+func TestEachPodIsCountedOnceWhateverGoesWrong(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				var mu sync.Mutex
+				random := rand.New(rand.NewPCG(seed, 2))
+				chance := func(n int) int {
+					mu.Lock()
+					defer mu.Unlock()
+					return random.IntN(n)
+				}
+				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+					if req.UserAgent() == "test" {
+						next.ServeHTTP(w, req)
+						return
+					}
+					if isWatch(req) && chance(2) == 0 {
+						w = heldWriter{w, func() { time.Sleep(time.Duration(chance(500)) * time.Millisecond) }}
+					}
+					switch chance(15) {
+					case 0:
+						loseAnswer(req, next)
+					case 1:
+						panic(http.ErrAbortHandler)
+					case 2:
+						refuse(w, http.StatusInternalServerError, "InternalError", "by chance")
+						return
+					}
+					next.ServeHTTP(w, req)
+				})
+				changes := []func(*batchv1.JobSpec){counts(30, 4), backoffLimit(1000)}
+				if seed%2 == 1 {
+					changes = append(changes, indexed)
+				}
+				b.create("pi", changes...)
+				stop := b.run()
+				succeeded, failed := map[string]bool{}, map[string]bool{} // by uid
+				for range 400 {
+					switch pods := b.pods(); {
+					case chance(25) == 0:
+						stop()
+						synctest.Wait()
+						stop = b.run()
+					case len(pods) > 0:
+						pod := pods[chance(len(pods))]
+						if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil {
+							_ = b.client.Pods().Delete(t.Context(), pod.Name, metav1.DeleteOptions{}) // it may be gone
+							break
+						}
+						code := int32(chance(2))
+						exits(code)(&pod.Status)
+						if _, err := b.client.Pods().UpdateStatus(t.Context(), pod); err != nil {
+							break // the controller was faster
+						}
+						if code == 0 {
+							succeeded[string(pod.UID)] = true
+						} else {
+							failed[string(pod.UID)] = true
+						}
+					}
+					time.Sleep(time.Duration(chance(5000)) * time.Millisecond)
+				}
+				b.Intercept(nil)
+				for i := 0; len(conditions(b.get("pi"))) < 2 && i < 100; i++ {
+					b.settle(11 * time.Minute)
+					for _, pod := range b.pods() {
+						if pod.Status.Phase == corev1.PodPending || pod.Status.Phase == "" {
+							b.succeed(pod.Name)
+							succeeded[string(pod.UID)] = true
+						}
+					}
+				}
+				status := b.get("pi").Status
+				assert.Contains(t, conditions(b.get("pi")), "Complete CompletionsReached: "+reached)
+				assert.Equal(t, int32(30), status.Succeeded)
+				assert.Len(t, succeeded, 30, "there were no more than needed")
+				assert.Equal(t, len(failed), int(status.Failed))
+				assert.Empty(t, b.tracked())
+				stop()
+				b.settle(time.Minute) // for watches that are held
+			})
+		})
+	}
+}
