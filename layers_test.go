@@ -95,7 +95,7 @@ var libraries = map[string][]string{
 	"go.etcd.io/etcd":                      {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
 	"go.uber.org/zap":                      {"pkg/etcd"},
 	"github.com/google/cel-go":             {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/api/v1/validation/policies", "pkg/controller/validatingadmissionpolicystatus"},
-	"github.com/robfig/cron":               {"pkg/rest/batch", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
+	"github.com/robfig/cron":               {"pkg/controller/cronjob", "pkg/util/schedule", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"google.golang.org/grpc":               {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":    {"pkg/storage/storagetest"},
 	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},

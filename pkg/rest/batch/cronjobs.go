@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // machines may have no files of time zones
 
-	"github.com/robfig/cron/v3"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -16,6 +14,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/util/schedule"
 )
 
 // maxCronJobName leaves room in the names of jobs for the time at which they start.
@@ -36,7 +35,7 @@ var cronjobs = generic.Kind[*batchv1.CronJob]{
 	Rules: func(c *check.Errors, now, old *batchv1.CronJob) {
 		spec := &now.Spec
 		if at := specPath.Child("schedule"); c.Require(at, spec.Schedule) {
-			schedule(c, at, spec, old != nil && strings.Contains(old.Spec.Schedule, "TZ"))
+			scheduleOf(c, at, spec, old != nil && strings.Contains(old.Spec.Schedule, "TZ"))
 		}
 		if spec.TimeZone != nil {
 			timeZone(c, specPath.Child("timeZone"), *spec.TimeZone)
@@ -51,25 +50,14 @@ var cronjobs = generic.Kind[*batchv1.CronJob]{
 	},
 }
 
-// schedule checks when the jobs start. A time zone in it is an old way to say it, which only old objects may have.
-func schedule(c *check.Errors, at *field.Path, spec *batchv1.CronJobSpec, mayHaveZone bool) {
-	if err := parse(spec.Schedule); err != nil {
+// scheduleOf checks when the jobs start. A time zone in it is an old way to say it, which only old objects may have.
+func scheduleOf(c *check.Errors, at *field.Path, spec *batchv1.CronJobSpec, mayHaveZone bool) {
+	if _, err := schedule.Parse(spec.Schedule); err != nil {
 		c.Add(field.Invalid(at, spec.Schedule, err.Error()))
 	}
 	hasZone := strings.Contains(spec.Schedule, "TZ")
 	c.InvalidIf(hasZone && mayHaveZone && spec.TimeZone != nil, at, spec.Schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
 	c.InvalidIf(hasZone && !mayHaveZone, at, spec.Schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
-}
-
-// parse returns an error if the controller of cron jobs cannot read a schedule. The parser is the same; it panics on some.
-func parse(schedule string) (err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("invalid schedule format: %v", reason)
-		}
-	}()
-	_, err = cron.ParseStandard(schedule)
-	return err
 }
 
 func timeZone(c *check.Errors, at *field.Path, zone string) {
