@@ -219,6 +219,33 @@ func TestTheAddressesOfAService(t *testing.T) {
 	}
 }
 
+func TestTheAddressInEndpointsIsOfTheFirstFamily(t *testing.T) {
+	t.Parallel()
+	both := webPod("a", "m", atIP("10.1.0.1", corev1.ConditionTrue), func(pod *corev1.Pod) {
+		pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: "fd00::1"})
+	})
+	for want, families := range map[string][]corev1.IPFamily{
+		"10.1.0.1|: 00080/TCP": {corev1.IPv4Protocol, corev1.IPv6Protocol},
+		"fd00::1|: 00080/TCP":  {corev1.IPv6Protocol, corev1.IPv4Protocol},
+	} {
+		service := webService()
+		service.Spec.IPFamilies = families
+		assert.Equal(t, []string{want}, subsetTexts(endpointSubsetsOf(service, []*corev1.Pod{both})))
+	}
+	service := webService()
+	service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol}
+	assert.Empty(t, endpointSubsetsOf(service, []*corev1.Pod{webPod("a", "m", atIP("10.1.0.1", corev1.ConditionTrue))}))
+	assert.Equal(t, []string{"m1|: 00080/TCP"}, subsetTexts(endpointSubsetsOf(service, []*corev1.Pod{webPod("a", "m1", atHostPort(80))})))
+}
+
+func TestAPodHasAHostnameInItsSubdomain(t *testing.T) {
+	t.Parallel()
+	for subdomain, want := range map[string]string{"web": "first", "db": "", "": ""} {
+		pod := webPod("a", "m", atIP("10.1.0.1", corev1.ConditionTrue), func(pod *corev1.Pod) { pod.Spec.Hostname, pod.Spec.Subdomain = "first", subdomain })
+		assert.Equal(t, want, endpointSubsetsOf(webService(), []*corev1.Pod{pod})[0].Addresses[0].Hostname, subdomain)
+	}
+}
+
 func TestPortsWithTheSameAddressesAreOneSubset(t *testing.T) {
 	t.Parallel()
 	address := func(ip string) []corev1.EndpointAddress { return []corev1.EndpointAddress{{IP: ip}} }

@@ -14,38 +14,21 @@ import (
 // endpointSubsetsOf returns the addresses of the pods that a service selects.
 func endpointSubsetsOf(service *corev1.Service, all []*corev1.Pod) []corev1.EndpointSubset {
 	var subsets []corev1.EndpointSubset
-	for _, pod := range all {
-		if !pods.Selects(service.Spec.Selector, pod.Labels) || !isEndpoint(service, pod) {
+	for _, backend := range Backends(service, all) {
+		ip := backend.firstAddress(service)
+		if ip == "" || backend.Terminating() && !service.Spec.PublishNotReadyAddresses {
 			continue
 		}
-		subset := corev1.EndpointSubset{}
-		address := corev1.EndpointAddress{NodeName: &pod.Spec.NodeName,
-			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}
-		if port := firstHostPort(pod); port != 0 {
-			address.IP = machineAddressOf(pod)
-			subset.Ports = portsAtHost(service, pod, port)
+		subset, list := corev1.EndpointSubset{Ports: backend.Ports}, []corev1.EndpointAddress{{IP: ip, Hostname: backend.Hostname(service),
+			NodeName: &backend.Pod.Spec.NodeName, TargetRef: backend.Reference()}}
+		if backend.Ready(service) {
+			subset.Addresses = list
 		} else {
-			address.IP = pod.Status.PodIP
-			subset.Ports = portsAtPod(service, pod)
-		}
-		noPort := len(service.Spec.Ports) > 0 && len(subset.Ports) == 0
-		if address.IP == "" || noPort {
-			continue
-		}
-		if service.Spec.PublishNotReadyAddresses || countsAsReady(pod) {
-			subset.Addresses = []corev1.EndpointAddress{address}
-		} else {
-			subset.NotReadyAddresses = []corev1.EndpointAddress{address}
+			subset.NotReadyAddresses = list
 		}
 		subsets = append(subsets, subset)
 	}
 	return repackEndpointSubsets(subsets)
-}
-
-// isEndpoint reports whether a pod that a service selects can serve.
-func isEndpoint(service *corev1.Service, pod *corev1.Pod) bool {
-	leaves := pod.DeletionTimestamp != nil && !service.Spec.PublishNotReadyAddresses
-	return pod.Spec.NodeName != "" && !pods.HasEnded(pod) && !leaves
 }
 
 // countsAsReady reports whether a pod is ready, or has no kubelet that reports, as in 2014.
@@ -58,9 +41,15 @@ func countsAsReady(pod *corev1.Pod) bool {
 
 // findPort returns the first port of a pod that is the wanted one, the zero value if there is none.
 func findPort(pod *corev1.Pod, isWanted func(port corev1.ContainerPort) bool) corev1.ContainerPort {
-	for _, container := range pod.Spec.Containers {
-		if i := slices.IndexFunc(container.Ports, isWanted); i >= 0 {
-			return container.Ports[i]
+	for i := range pod.Spec.Containers {
+		if at := slices.IndexFunc(pod.Spec.Containers[i].Ports, isWanted); at >= 0 {
+			return pod.Spec.Containers[i].Ports[at]
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		container := &pod.Spec.InitContainers[i]
+		if at := slices.IndexFunc(container.Ports, isWanted); at >= 0 && pods.IsSidecar(container) {
+			return container.Ports[at]
 		}
 	}
 	return corev1.ContainerPort{}
@@ -130,13 +119,11 @@ func protocolOf(protocol corev1.Protocol) corev1.Protocol {
 	return cmp.Or(protocol, corev1.ProtocolTCP)
 }
 
-// areEndpointsWritable reports whether our server accepts all addresses. It accepts loopback ones (K69),
-// which hollow pods have.
+// areEndpointsWritable reports whether our server accepts all addresses.
 func areEndpointsWritable(subsets []corev1.EndpointSubset) bool {
 	for _, subset := range subsets {
 		for _, address := range slices.Concat(subset.Addresses, subset.NotReadyAddresses) {
-			ip, err := netip.ParseAddr(address.IP)
-			if err != nil || !ip.Unmap().IsGlobalUnicast() && !ip.Unmap().IsLoopback() {
+			if _, isWritable := Address(address.IP); !isWritable {
 				return false
 			}
 		}
