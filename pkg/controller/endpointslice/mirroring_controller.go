@@ -1,4 +1,4 @@
-// Package endpointslice makes slices of endpoints, as a client of the API.
+// Package endpointslice makes slices of endpoints, and of pods, as a client of the API.
 package endpointslice
 
 import (
@@ -16,6 +16,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util/workqueue"
 )
@@ -34,10 +35,11 @@ const (
 	ofService = "service" // the index of slices by the keys of their services
 )
 
-// Config is what a MirroringController needs.
+// Config is what a MirroringController or an EndpointSliceController needs.
 type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
+	Recorder  record.EventRecorder // only of an EndpointSliceController
 	// Around is put around the work on one service, for a trace. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }
@@ -56,8 +58,8 @@ type MirroringController struct {
 // NewMirroringController returns a controller that has its handlers at the informers. They must be run by the caller.
 func NewMirroringController(config Config) *MirroringController {
 	i := config.Informers
-	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice controller")}
-	m.slices.AddIndex(ofService, func(slice *discoveryv1.EndpointSlice) []string { return []string{serviceOf(slice)} })
+	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice mirroring controller")}
+	m.slices.AddIndex(ofService, serviceKeys)
 	add := func(endpoints *corev1.Endpoints) { m.queue.Add(cache.Key(endpoints)) }
 	addService := func(slice *discoveryv1.EndpointSlice) { m.queue.Add(serviceOf(slice)) }
 	m.synced = []func() bool{
@@ -74,6 +76,8 @@ func NewMirroringController(config Config) *MirroringController {
 func serviceOf(slice *discoveryv1.EndpointSlice) string {
 	return cache.KeyOf(slice.Namespace, slice.Labels[discoveryv1.LabelServiceName])
 }
+
+func serviceKeys(slice *discoveryv1.EndpointSlice) []string { return []string{serviceOf(slice)} }
 
 // Run keeps slices with a number of workers until the context ends. It is called once.
 func (m *MirroringController) Run(ctx context.Context, workers int) {
@@ -92,7 +96,7 @@ func (m *MirroringController) sync(ctx context.Context, key string) error {
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause): // the slice or the namespace is gone
 		return nil
 	case apierrors.IsInvalid(err): // of a service of June 2014, whose names have other rules
-		log.Printf("endpoint slice controller: %s: %v", key, err)
+		log.Printf("endpoint slice mirroring controller: %s: %v", key, err)
 		return nil
 	}
 	return err

@@ -3,13 +3,14 @@ package endpointslice
 import (
 	"fmt"
 	"hash/fnv"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"kube2014/pkg/controller/endpoint"
 )
 
 // maxEndpoints is how many endpoints a slice may have.
@@ -46,16 +47,16 @@ func SlicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 func endpointsOf(addresses []corev1.EndpointAddress, addressType discoveryv1.AddressType, ready bool) (list []discoveryv1.Endpoint) {
 	for i := range addresses {
 		from := &addresses[i]
-		ip, err := netip.ParseAddr(from.IP)
-		if ip = ip.Unmap(); err != nil || ip.Is4() != (addressType == discoveryv1.AddressTypeIPv4) || !ip.IsGlobalUnicast() && !ip.IsLoopback() {
+		ip, isWritable := endpoint.Address(from.IP)
+		if !isWritable || ip.Is4() != (addressType == discoveryv1.AddressTypeIPv4) {
 			continue
 		}
-		endpoint := discoveryv1.Endpoint{Addresses: []string{ip.String()}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		next := discoveryv1.Endpoint{Addresses: []string{ip.String()}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 			TargetRef: from.TargetRef, NodeName: from.NodeName}
 		if from.Hostname != "" {
-			endpoint.Hostname = &from.Hostname
+			next.Hostname = &from.Hostname
 		}
-		list = append(list, endpoint)
+		list = append(list, next)
 	}
 	return list
 }
@@ -68,15 +69,22 @@ func portsOf(subset *corev1.EndpointSubset) (ports []discoveryv1.EndpointPort) {
 	return ports
 }
 
-// labelsOf returns the labels of the slices of endpoints. Those of June 2014 have no rules: the ones that today's API
-// refuses are left out.
+// labelsOf returns the labels of the slices of endpoints.
 func labelsOf(endpoints *corev1.Endpoints) map[string]string {
+	labels := validLabels(endpoints.Labels)
+	delete(labels, discoveryv1.LabelSkipMirror)
+	labels[discoveryv1.LabelServiceName] = endpoints.Name
+	return labels
+}
+
+// validLabels returns labels that slices can have. Those of June 2014 have no rules: the ones that today's API refuses are
+// left out.
+func validLabels(all map[string]string) map[string]string {
 	labels := map[string]string{}
-	for name, value := range endpoints.Labels {
-		if name != discoveryv1.LabelSkipMirror && len(utilvalidation.IsQualifiedName(name)) == 0 && len(utilvalidation.IsValidLabelValue(value)) == 0 {
+	for name, value := range all {
+		if len(utilvalidation.IsQualifiedName(name)) == 0 && len(utilvalidation.IsValidLabelValue(value)) == 0 {
 			labels[name] = value
 		}
 	}
-	labels[discoveryv1.LabelServiceName] = endpoints.Name
 	return labels
 }

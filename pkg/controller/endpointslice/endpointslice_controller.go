@@ -1,0 +1,210 @@
+package endpointslice
+
+import (
+	"context"
+	"errors"
+	"log"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/pods"
+	"kube2014/pkg/util/workqueue"
+)
+
+const (
+	// ControllerManager is the value of the label managed-by of the slices of an EndpointSliceController. It is that of
+	// today's, so that each can go on with the slices of the other.
+	ControllerManager = "endpointslice-controller.k8s.io"
+
+	// batchPeriod is the time from the change of a pod or a slice until the slices are synced, so that a sync has the changes
+	// of many pods.
+	batchPeriod = 100 * time.Millisecond
+
+	// stalePause is the pause before a retry with a stale cache, unless a change comes first.
+	stalePause = time.Second
+)
+
+// errStale reports that the server has something newer than the cache. The sync is retried, and nothing is logged.
+var errStale = errors.New("the copy is behind")
+
+// EndpointSliceController keeps the slices of services with a selector. It deletes them when a service has no selector any
+// more, so that the MirroringController makes slices of what others write into the endpoints. The garbage collector deletes
+// those of deleted services.
+type EndpointSliceController struct {
+	config   Config
+	services *cache.Store[*corev1.Service]
+	pods     *cache.Store[*corev1.Pod]
+	nodes    *cache.Store[*corev1.Node]
+	slices   *cache.SharedInformer[*discoveryv1.EndpointSlice]
+	synced   []func() bool
+	queue    *workqueue.Queue // of services
+}
+
+// NewEndpointSliceController returns a controller that has its handlers at the informers. They must be run by the caller.
+func NewEndpointSliceController(config Config) *EndpointSliceController {
+	i := config.Informers
+	e := &EndpointSliceController{config: config, services: i.Services().Store(), pods: i.Pods().Store(), nodes: i.Nodes().Store(),
+		slices: i.EndpointSlices(), queue: workqueue.New("endpoint slice controller")}
+	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	e.slices.Store().AddIndex(ofService, serviceKeys)
+	add := func(service *corev1.Service) { e.queue.Add(cache.Key(service)) }
+	e.synced = []func() bool{
+		i.Nodes().HasSynced,
+		i.Services().AddHandler(cache.Handler[*corev1.Service]{OnAdd: add, OnUpdate: func(_, service *corev1.Service) { add(service) }}),
+		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged}),
+		e.slices.AddHandler(cache.Handler[*discoveryv1.EndpointSlice]{OnAdd: e.sliceChanged, OnUpdate: e.sliceUpdated, OnDelete: e.sliceChanged}),
+	}
+	return e
+}
+
+// Run keeps slices with a number of workers until the context ends. It is called once.
+func (e *EndpointSliceController) Run(ctx context.Context, workers int) {
+	if cache.WaitForSync(ctx, e.synced...) {
+		e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
+	}
+}
+
+// podUpdated queues the services that selected a pod, or select it now. In a resync the services have their own.
+func (e *EndpointSliceController) podUpdated(old, pod *corev1.Pod) {
+	if old != pod {
+		e.podChanged(old)
+		e.podChanged(pod)
+	}
+}
+
+func (e *EndpointSliceController) podChanged(pod *corev1.Pod) {
+	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if pods.Selects(service.Spec.Selector, pod.Labels) {
+			e.queue.AddAfter(cache.Key(service), batchPeriod)
+		}
+	}
+}
+
+func (e *EndpointSliceController) sliceUpdated(old, slice *discoveryv1.EndpointSlice) {
+	if old != slice {
+		e.sliceChanged(old)
+		e.sliceChanged(slice)
+	}
+}
+
+func (e *EndpointSliceController) sliceChanged(slice *discoveryv1.EndpointSlice) {
+	if isControllers(slice) {
+		e.queue.AddAfter(serviceOf(slice), batchPeriod)
+	}
+}
+
+func isControllers(slice *discoveryv1.EndpointSlice) bool {
+	return slice.Labels[discoveryv1.LabelManagedBy] == ControllerManager
+}
+
+// sync makes the slices of a service right. It retries if another client was faster.
+func (e *EndpointSliceController) sync(ctx context.Context, key string) error {
+	service, exists := e.services.Get(key)
+	if !exists {
+		return nil
+	}
+	err := e.write(ctx, service, e.plan(service))
+	switch {
+	case errors.Is(err, errStale), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		e.queue.AddAfter(key, stalePause)
+		return nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return nil
+	case clientv1.IsRefusal(err):
+		e.config.Recorder.Eventf(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", "Error updating Endpoint Slices for Service %s/%s: %s",
+			service.Namespace, service.Name, err)
+	}
+	if apierrors.IsInvalid(err) { // of a service of June 2014, whose names have other rules
+		log.Printf("endpoint slice controller: %s: %v", key, err)
+		return nil
+	}
+	return err
+}
+
+// plan returns what makes the slices of a service right.
+func (e *EndpointSliceController) plan(service *corev1.Service) *plan {
+	p := &plan{service: service, labels: sliceLabels(service), isTaken: func(name string) bool {
+		_, taken := e.slices.Store().Get(cache.KeyOf(service.Namespace, name))
+		return taken
+	}}
+	var own []*discoveryv1.EndpointSlice
+	for _, slice := range e.slices.Store().ByIndex(ofService, cache.Key(service)) {
+		if isControllers(slice) && slice.DeletionTimestamp == nil {
+			own = append(own, slice)
+		}
+	}
+	if len(service.Spec.Selector) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
+		p.remove = own
+	} else {
+		p.make(endpointsByType(service, e.pods.ByIndex(cache.NamespaceIndex, service.Namespace), e.zoneOf), own)
+	}
+	if service.DeletionTimestamp != nil { // what is made now, the garbage collector may not see
+		p.create, p.remove = nil, nil
+	}
+	return p
+}
+
+func (e *EndpointSliceController) zoneOf(node string) string {
+	if found, exists := e.nodes.Get(node); exists {
+		return found.Labels[corev1.LabelTopologyZone]
+	}
+	return ""
+}
+
+// write does what is planned, and waits until the copy shows it. Pods that go from one slice to another are first in both.
+func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Service, p *plan) error {
+	var expected []cache.Expectation
+	failed := e.writeAll(ctx, service, p, func(seen cache.Expectation) { expected = append(expected, seen) })
+	if err := cache.Await(ctx, expected...); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (e *EndpointSliceController) writeAll(ctx context.Context, service *corev1.Service, p *plan, expect func(cache.Expectation)) error {
+	client := e.config.Client.In(service.Namespace).EndpointSlices()
+	if len(p.create)+len(p.remove) > 0 {
+		if err := e.confirm(ctx, service); err != nil {
+			return err
+		}
+	}
+	for _, slice := range p.create {
+		created, err := client.Create(ctx, slice)
+		if err != nil {
+			return err
+		}
+		expect(e.slices.Shows(created))
+	}
+	for _, slice := range p.update {
+		updated, err := client.Update(ctx, slice)
+		if err != nil {
+			return err
+		}
+		expect(e.slices.Shows(updated))
+	}
+	for _, slice := range p.remove {
+		err := client.Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
+		if err != nil {
+			return err
+		}
+		expect(e.slices.ShowsDeleted(slice))
+	}
+	return nil
+}
+
+// confirm checks with the server that a service exists, and wants what the cache says.
+func (e *EndpointSliceController) confirm(ctx context.Context, service *corev1.Service) error {
+	current, err := e.config.Client.In(service.Namespace).Services().Get(ctx, service.Name)
+	if err == nil && (current.UID != service.UID || current.DeletionTimestamp != nil || !equality.Semantic.DeepEqual(current.Spec, service.Spec)) {
+		return errStale
+	}
+	return err
+}
