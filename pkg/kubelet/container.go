@@ -20,6 +20,7 @@ type container struct {
 	spec  *corev1.Container
 	kind  lifecycle.Kind
 
+	problem *problem                         // why it could not be started when that was last tried; nil for nothing
 	run     cri.Container                    // nil before the first start
 	before  cri.Container                    // the start before run; nil for none
 	ended   *corev1.ContainerStateTerminated // how it ended before this kubelet came; nil since it was started
@@ -37,6 +38,9 @@ type container struct {
 	started  bool          // by its startup probe
 	probes   []*probe
 }
+
+// problem is why a container cannot start. With an empty reason it waits for its pod.
+type problem struct{ reason, message string }
 
 // containersOf returns the containers of a pod, the init containers first.
 func containersOf(pod *corev1.Pod) []*container {
@@ -170,6 +174,14 @@ func (c *container) crashLoop(s *corev1.ContainerStatus, pod *corev1.Pod) {
 		Reason:  "CrashLoopBackOff",
 		Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.name, pod.Name, pod.Namespace, pod.UID),
 	}}
+}
+
+// show shows a container that cannot start.
+func (p *problem) show(s *corev1.ContainerStatus) {
+	if s.State.Terminated != nil {
+		s.LastTerminationState.Terminated = s.State.Terminated
+	}
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: p.reason, Message: p.message}}
 }
 
 // stamp returns a time in the precision of the API: whole seconds.

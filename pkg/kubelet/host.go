@@ -126,6 +126,9 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 
 // waits returns the reason why a container waits that was not started.
 func (w *podWorker) waits(c *container) string {
+	if c.problem != nil && c.problem.reason != "" {
+		return c.problem.reason
+	}
 	if c.run == nil && c.kind == lifecycle.MainContainer && len(w.pod.Spec.InitContainers) > 0 {
 		return podInitializing
 	}

@@ -11,8 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// start starts a container, for the first time or again.
-func (w *podWorker) start(c *container) {
+// start starts a container, for the first time or again. It reports whether it could be: if not, the container
+// waits for another try.
+func (w *podWorker) start(c *container, volumes map[string]files) bool {
+	pod := w.pod
+	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
+	spec, err := w.configure(c, volumes)
+	if err != nil {
+		c.problem = &problem{"CreateContainerConfigError", err.Error()}
+		w.k.event(pod, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+		return false
+	}
+	c.problem = nil
 	if c.phase() == cri.Exited {
 		w.leave(c)
 		c.last, c.before = c.terminated(), c.run
@@ -23,19 +33,31 @@ func (w *podWorker) start(c *container) {
 	}
 	c.ended, c.changed, c.stopping, c.begun, c.exited = nil, false, false, false, false
 	c.ready, c.started = c.spec.ReadinessProbe == nil, c.spec.StartupProbe == nil
-	pod := w.pod
-	ip := ""
-	if w.ip.IsValid() {
-		ip = w.ip.String()
-	}
-	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
 	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.name)
-	c.run = w.k.Runtime.Start(cri.Spec{
-		Pod: pod, Container: c.spec, Name: c.name, Init: c.kind == lifecycle.InitContainer, Attempt: c.attempt,
-		Node: w.k.Name, HostIP: w.k.Address, PodIP: ip,
+	spec.Attempt = c.attempt
+	c.run = w.k.Runtime.Start(spec)
+	return true
+}
+
+// configure returns what a container is started from.
+func (w *podWorker) configure(c *container, volumes map[string]files) (cri.Spec, error) {
+	spec := cri.Spec{
+		Pod: w.pod, Name: c.name, Init: c.kind == lifecycle.InitContainer, Node: w.k.Name, HostIP: w.k.Address,
 		Changed: func() { w.k.pods.Add(w.key) },
 		Warn:    func(reason, message string) { w.k.warn(w.key, reason, message) },
-	})
+	}
+	if w.ip.IsValid() {
+		spec.PodIP = w.ip.String()
+	}
+	variables, err := w.environmentOf(c.spec)
+	if err == nil {
+		spec.Env = variables.list()
+		spec.Container, err = expandCommand(c.spec, variables)
+	}
+	if err == nil {
+		spec.Files, err = mount(c.spec, volumes, variables)
+	}
+	return spec, err
 }
 
 // stop begins to stop a container.

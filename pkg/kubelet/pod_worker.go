@@ -28,6 +28,7 @@ type podWorker struct {
 	pod        *corev1.Pod // as it was last seen; shared
 	containers []*container
 	status     corev1.PodStatus // as it should be; replaced, never changed
+	inputs     *inputs          // nil if the containers need nothing of the server
 	used       float64          // by earlier runs of its containers, in seconds of one core
 	over       bool             // no container will run again
 	ended      bool             // it was over before this kubelet started
@@ -79,9 +80,7 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	for _, i := range p.Stop {
 		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].name)
 	}
-	for _, i := range p.Start {
-		w.start(w.containers[i])
-	}
+	w.startAll(p.Start, now)
 	w.over = p.Over
 	w.status = w.makeStatus(w.views(), p, now)
 	if !p.Wake.IsZero() {
@@ -158,8 +157,12 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 	}
 	for i, c := range w.containers {
 		status := c.status(views[i], waits)
-		if views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now) && !p.Over && !w.isLeaving() {
+		switch isLast := p.Over || w.isLeaving(); {
+		case isLast:
+		case views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now):
 			c.crashLoop(&status, w.pod)
+		case c.problem != nil && c.problem.reason != "":
+			c.problem.show(&status)
 		}
 		if c.kind == lifecycle.MainContainer {
 			s.ContainerStatuses = append(s.ContainerStatuses, status)

@@ -22,13 +22,16 @@ import (
 // twice that.
 const reportPause = 5 * time.Second
 
-// report writes the status of a pod, and deletes it if it was to end and has ended.
+// report fetches what a pod needs, writes its status, and deletes it if it was to end and has ended.
 func (k *Kubelet) report(ctx context.Context, key string) error {
 	w := k.worker(key)
 	if w == nil {
 		return nil
 	}
-	err := w.reportStatus(ctx)
+	err := w.fetch(ctx, time.Now())
+	if err == nil {
+		err = w.reportStatus(ctx)
+	}
 	if err == nil {
 		err = w.reportEnd(ctx)
 	}

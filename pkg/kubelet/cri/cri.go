@@ -26,7 +26,9 @@ type Spec struct {
 	Attempt   int32  // how often it was started before
 	Node      string
 	HostIP    string
-	PodIP     string // empty if the pod has no address of its own
+	PodIP     string            // empty if the pod has no address of its own
+	Env       []string          // NAME=value, of the pod's definition
+	Files     map[string][]byte // those of volumes: their contents, by absolute paths
 
 	// Changed is called after each change of the state. It returns at once, and may be called while
 	// locks are held.
