@@ -122,6 +122,9 @@ func (c *container) policy(pod *corev1.Pod) corev1.RestartPolicy {
 // view returns what decisions about the container depend on.
 func (c *container) view(pod *corev1.Pod) lifecycle.View {
 	v := lifecycle.View{Kind: c.kind, Phase: c.phase(), Due: c.due, Started: c.started, Ran: c.last != nil}
+	if v.Phase == cri.Running {
+		v.Blocked = c.run.State().Blocked
+	}
 	if v.Phase == cri.Exited {
 		v.Failed = c.terminated().ExitCode != 0
 		v.Restarts = c.changed || lifecycle.RestartsAfter(c.policy(pod), c.kind, v.Failed)
@@ -134,7 +137,7 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	isStarted := view.Phase == cri.Running && c.started
 	s := corev1.ContainerStatus{
 		Name: c.spec.Name, Image: c.spec.Image, ImageID: c.imageID, RestartCount: c.attempt, Started: &isStarted,
-		Ready: isStarted && c.ready,
+		Ready: isStarted && c.ready && view.Blocked == "",
 	}
 	if c.kind == lifecycle.InitContainer {
 		s.Ready = view.Phase == cri.Exited && !view.Failed

@@ -177,7 +177,7 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 			s.Phase = corev1.PodFailed
 		}
 	}
-	s.Conditions = lifecycle.Conditions(w.pod, &s, p)
+	s.Conditions = lifecycle.Conditions(w.pod, &s, views, p)
 	return s
 }
 

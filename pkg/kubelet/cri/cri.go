@@ -79,6 +79,7 @@ type State struct {
 	ExitCode   int32
 	Reason     string // why it has exited; empty for Completed or Error, as the exit code says
 	Message    string
+	Blocked    string // why it cannot be ready although it runs, for people; empty for nothing
 }
 
 // Usage is what a container uses.

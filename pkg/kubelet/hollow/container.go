@@ -106,7 +106,7 @@ func (c *container) exitLocked(code int32, how string) {
 	if c.state.StartedAt.IsZero() {
 		c.state.StartedAt = now
 	}
-	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID = cri.Exited, now, code, 0
+	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID, c.state.Blocked = cri.Exited, now, code, 0, ""
 	c.log.add(fmt.Sprintf("hollow: %s with code %d", how, code))
 	c.log.close()
 	c.changed()

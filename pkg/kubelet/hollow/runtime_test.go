@@ -2,13 +2,14 @@ package hollow_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,19 +279,63 @@ func TestAPortThatCannotBeOpenedIsToldAndTheContainerRunsOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := &loopbacktest.Network{}
+		var tries []time.Duration
+		began := time.Now()
 		r := &hollow.Runtime{StartAfter: time.Second, Listen: func(n, address string) (net.Listener, error) {
 			if address == "10.1.0.1:80" {
-				return nil, errors.New("permission denied")
+				tries = append(tries, time.Since(began))
+				return nil, os.NewSyscallError("bind", syscall.EACCES)
 			}
 			return network.Listen(n, address)
 		}}
 		s := start(r, nil, ports(corev1.ContainerPort{ContainerPort: 80}, corev1.ContainerPort{ContainerPort: 81}))
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Minute)
 		status, _ := get(t, network, "10.1.0.1:81")
 		assert.Equal(t, http.StatusOK, status)
-		_, warnings := s.end()
-		assert.Equal(t, []string{"FailedListen: Container web cannot listen on 10.1.0.1:80: permission denied"}, warnings)
+		assert.Equal(t, cri.Running, s.State().Phase)
+		assert.Equal(t, "container web cannot listen on 10.1.0.1:80: permission denied", s.State().Blocked)
+		phases, warnings := s.end()
+		assert.Equal(t, []string{"FailedListen: Container web cannot listen on 10.1.0.1:80: permission denied"}, warnings, "once")
 		assert.Contains(t, s.text(), "hollow: cannot listen on 10.1.0.1:80: permission denied\n")
+		const second = time.Second
+		assert.Equal(t, []time.Duration{1 * second, 3 * second, 7 * second, 15 * second, 31 * second, 63 * second}, tries)
+		assert.Equal(t, []string{"running 1s", "exited 2m0s"}, phases, "there is no news while it stays so")
+		assert.Empty(t, s.State().Blocked)
+		time.Sleep(10 * time.Minute)
+		assert.Len(t, tries, 6, "it does not listen any more")
+	})
+}
+
+func TestAPortIsOpenedWhenItIsFree(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := &loopbacktest.Network{}
+		var taken []net.Listener
+		for _, address := range []string{"10.1.0.1:80", "10.1.0.1:81"} {
+			listener, err := network.Listen("tcp", address)
+			require.NoError(t, err)
+			taken = append(taken, listener)
+		}
+		s := start(&hollow.Runtime{StartAfter: time.Second, Listen: network.Listen}, nil, ports(corev1.ContainerPort{ContainerPort: 80}, corev1.ContainerPort{ContainerPort: 81}))
+		time.Sleep(2 * time.Second)
+		assert.Contains(t, s.State().Blocked, "10.1.0.1:80")
+		assert.Contains(t, s.State().Blocked, "10.1.0.1:81")
+		require.NoError(t, taken[0].Close())
+		time.Sleep(2 * time.Second)
+		assert.NotContains(t, s.State().Blocked, "10.1.0.1:80")
+		assert.Contains(t, s.State().Blocked, "10.1.0.1:81")
+		status, _ := get(t, network, "10.1.0.1:80")
+		assert.Equal(t, http.StatusOK, status)
+		require.NoError(t, taken[1].Close())
+		time.Sleep(5 * time.Second)
+		assert.Empty(t, s.State().Blocked)
+		status, _ = get(t, network, "10.1.0.1:81")
+		assert.Equal(t, http.StatusOK, status)
+		phases, _ := s.end()
+		assert.Equal(t, []string{"running 1s", "running 3s", "running 7s", "exited 9s"}, phases)
+		assert.Contains(t, s.text(), "hollow: listening on 10.1.0.1:81\n")
+		_, err := network.Listen("tcp", "10.1.0.1:81")
+		assert.NoError(t, err, "it is free again")
 	})
 }
 

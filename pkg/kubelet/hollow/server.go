@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/util"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -54,43 +55,80 @@ func pathOf(probe *corev1.Probe) string {
 	return cmp.Or(probe.HTTPGet.Path, "/")
 }
 
-// server answers HTTP on the ports of a container.
+// A port that cannot be opened is tried again after a pause that begins with minListenPause, and doubles up to
+// maxListenPause.
+const (
+	minListenPause = 2 * time.Second
+	maxListenPause = time.Minute
+)
+
+// server answers HTTP on the ports of a container. The container's mutex guards it.
 type server struct {
 	http    *http.Server
 	serving sync.WaitGroup
+	closed  []string    // the addresses that cannot be listened on yet
+	retry   *time.Timer // of the next try; nil if all are open
 }
 
-// serve listens on the ports, and returns their server, nil if there is none. A port that cannot be opened
-// is reported; the container runs without it.
+// serve listens on the ports, and returns their server, nil if there is none. The container runs on without a
+// port that cannot be opened, and is not ready.
 func (c *container) serve() *server {
-	var open []net.Listener
-	for _, address := range c.ports {
-		listener, err := c.listen("tcp", address)
-		if err != nil {
-			c.log.add(fmt.Sprintf("hollow: cannot listen on %s: %v", address, err))
-			c.warn("FailedListen", fmt.Sprintf("Container %s cannot listen on %s: %v", c.name, address, err))
-			continue
-		}
-		c.log.add("hollow: listening on " + address)
-		open = append(open, listener)
-	}
-	if len(open) == 0 {
+	if len(c.ports) == 0 {
 		return nil
 	}
-	s := &server{http: &http.Server{
+	s := &server{closed: c.ports, http: &http.Server{
 		Handler: http.HandlerFunc(c.answer), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: silent,
 	}}
-	for _, listener := range open {
-		s.serving.Go(func() { _ = s.http.Serve(listener) }) // it ends with close
-	}
+	c.open(s, minListenPause)
 	return s
+}
+
+// open opens the ports of a server that are closed. The first failure of each is reported.
+func (c *container) open(s *server, pause time.Duration) {
+	closed, isFirst, why := s.closed, s.retry == nil, []string(nil)
+	s.closed, s.retry = nil, nil
+	for _, address := range closed {
+		listener, err := c.listen("tcp", address)
+		if err == nil {
+			c.log.add("hollow: listening on " + address)
+			s.serving.Go(func() { _ = s.http.Serve(listener) }) // it ends with close
+			continue
+		}
+		failure := fmt.Sprintf("cannot listen on %s: %v", address, util.SystemError(err))
+		s.closed, why = append(s.closed, address), append(why, failure)
+		if isFirst {
+			c.log.add("hollow: " + failure)
+			c.warn("FailedListen", fmt.Sprintf("Container %s %s", c.name, failure))
+		}
+	}
+	c.state.Blocked = ""
+	if len(why) > 0 {
+		c.state.Blocked = fmt.Sprintf("container %s %s", c.name, strings.Join(why, ", "))
+		s.retry = time.AfterFunc(pause, func() { c.reopen(s, min(2*pause, maxListenPause)) })
+	}
+}
+
+// reopen tries again to open the ports of a server, unless its container has exited.
+func (c *container) reopen(s *server, pause time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server != s {
+		return
+	}
+	before := c.state.Blocked
+	if c.open(s, pause); c.state.Blocked != before {
+		c.changed()
+	}
 }
 
 var silent = log.New(io.Discard, "", 0)
 
 // close closes the ports, and cuts all connections.
 func (s *server) close() {
+	if s.retry != nil {
+		s.retry.Stop()
+	}
 	_ = s.http.Close() // it only closes connections
 	s.serving.Wait()
 }

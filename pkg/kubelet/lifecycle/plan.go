@@ -30,6 +30,7 @@ type View struct {
 	Due      time.Time // of one that restarts: when it may
 	Started  bool      // its startup probe, if it has one, has succeeded
 	Ran      bool      // it has run before, and exited
+	Blocked  string    // why it cannot be ready although it runs; empty for nothing
 }
 
 // letsOthersStart reports whether the containers after this one need not wait for it.

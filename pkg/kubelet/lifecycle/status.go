@@ -33,8 +33,9 @@ func PodPhase(views []View, p Plan) corev1.PodPhase {
 	return corev1.PodRunning
 }
 
-// Conditions returns the conditions of a pod that its kubelet sets. They follow from its other status.
-func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodCondition {
+// Conditions returns the conditions of a pod that its kubelet sets. They follow from its other status and from
+// its containers.
+func Conditions(pod *corev1.Pod, status *corev1.PodStatus, views []View, p Plan) []corev1.PodCondition {
 	is := func(kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
 		condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
 		if holds {
@@ -59,6 +60,11 @@ func Conditions(pod *corev1.Pod, status *corev1.PodStatus, p Plan) []corev1.PodC
 		reason = "PodFailed"
 	case len(unready) > 0:
 		reason, message = "ContainersNotReady", fmt.Sprintf("containers with unready status: %v", unready)
+		for _, c := range views {
+			if c.Blocked != "" {
+				reason, message = "ContainersBlocked", message+"; "+c.Blocked
+			}
+		}
 	}
 	containersReady := is(corev1.ContainersReady, reason == "", reason, message)
 	if closed := closedGates(pod); reason == "" && closed != "" {
