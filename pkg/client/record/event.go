@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,28 +24,34 @@ type EventRecorder interface {
 	Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{})
 }
 
-// makeEvent returns an event with the count 1. Those about nodes are in the namespace default.
+// maxMessage is how long the server lets the message of an event be, in bytes.
+const maxMessage = 1024
+
+// makeEvent returns an event. Those about nodes are in the namespace default.
+//
+// It has an eventTime, in microseconds, and not the older lastTimestamp, in seconds: kubectl events sorts by the
+// one that there is, and its sort is not stable. For the same reason the name begins with the time: that is the
+// order of a list, which is what kubectl get and describe show.
 func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message string) *corev1.Event {
 	now := metav1.Now()
 	namespace := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
 	return &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: about.GetName() + "." + r.suffix(now.Time)},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: r.number(now.Time) + "." + about.GetName()},
 		InvolvedObject:      referenceTo(about),
 		Type:                eventType,
 		Reason:              reason,
-		Message:             message,
+		Message:             shorten(message),
 		Source:              corev1.EventSource{Component: r.Component, Host: r.Host},
 		ReportingController: r.Component,
-		ReportingInstance:   r.Host,
-		FirstTimestamp:      now,
-		LastTimestamp:       now,
-		Count:               1,
+		ReportingInstance:   cmp.Or(r.Host, r.Component),
+		EventTime:           metav1.MicroTime(now),
+		Action:              reason,
 	}
 }
 
-// suffix returns the end of an event's name. Later events of this recorder have greater ones. Those
+// number returns the beginning of an event's name. Later events of this recorder have greater ones. Those
 // of other recorders are almost certainly different.
-func (r *Recorder) suffix(now time.Time) string {
+func (r *Recorder) number(now time.Time) string {
 	for {
 		last := r.last.Load()
 		next := max(now.UnixNano(), last+1)
@@ -67,4 +74,13 @@ func referenceTo(object clientv1.Object) corev1.ObjectReference {
 		reference.UID = types.UID(object.GetName()) // as today's kubelets say it: kubectl describe looks for that
 	}
 	return reference
+}
+
+// shorten returns the beginning of a message that is too long.
+func shorten(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	const more = "..."
+	return strings.ToValidUTF8(message[:maxMessage-len(more)], "") + more
 }

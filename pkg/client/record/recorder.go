@@ -116,14 +116,15 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
 	key := eventKey{event.InvolvedObject.UID, event.InvolvedObject.Name, event.Type, event.Reason, event.Message}
 	before, cached := r.cache[key]
-	if cached && event.LastTimestamp.Sub(before.last) < cacheTime {
-		patch, err := json.Marshal(map[string]any{"count": before.count + 1, "lastTimestamp": event.LastTimestamp})
+	if cached && event.EventTime.Sub(before.last) < cacheTime {
+		series := corev1.EventSeries{Count: before.count + 1, LastObservedTime: event.EventTime}
+		patch, err := json.Marshal(map[string]any{"series": series})
 		if err != nil {
 			return err
 		}
 		_, err = r.Client.In(before.namespace).Events().Patch(ctx, before.name, types.MergePatchType, patch)
 		if err == nil {
-			before.count, before.last = before.count+1, event.LastTimestamp.Time
+			before.count, before.last = before.count+1, event.EventTime.Time
 			r.cache[key] = before
 		}
 		if !apierrors.IsNotFound(err) { // it has ended, or somebody has deleted it
@@ -132,8 +133,8 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
 	}
 	_, err := r.Client.In(event.Namespace).Events().Create(ctx, event)
 	if err == nil {
-		r.evict(event.LastTimestamp.Time)
-		r.cache[key] = cachedEvent{event.Namespace, event.Name, 1, event.LastTimestamp.Time}
+		r.evict(event.EventTime.Time)
+		r.cache[key] = cachedEvent{event.Namespace, event.Name, 1, event.EventTime.Time}
 	}
 	return err
 }

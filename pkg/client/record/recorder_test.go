@@ -47,7 +47,11 @@ func (r *recorded) events() (lines []string) {
 	list, err := r.client.Events().List(r.t.Context(), metav1.ListOptions{})
 	require.NoError(r.t, err)
 	for _, event := range list.Items {
-		lines = append(lines, fmt.Sprintf("%s %s %s: %s ×%d", event.InvolvedObject.Name, event.Type, event.Reason, event.Message, event.Count))
+		count := int32(1)
+		if event.Series != nil {
+			count = event.Series.Count
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s ×%d", event.InvolvedObject.Name, event.Type, event.Reason, event.Message, count))
 	}
 	return lines
 }
@@ -65,9 +69,55 @@ func TestAnEventTellsWhoSaysWhatOfWhich(t *testing.T) {
 		assert.Equal(t, corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: "default", Name: "web", UID: "1", ResourceVersion: "7"}, event.InvolvedObject)
 		assert.Equal(t, corev1.EventSource{Component: "kubelet", Host: "m1"}, event.Source)
 		assert.Equal(t, "Normal Pulled image \"nginx\" is there", strings.Join([]string{event.Type, event.Reason, event.Message}, " "))
-		assert.True(t, strings.HasPrefix(event.Name, "web."), event.Name)
-		assert.Equal(t, time.Now().Unix(), event.LastTimestamp.Unix())
-		assert.EqualValues(t, 1, event.Count)
+		assert.True(t, strings.HasSuffix(event.Name, ".web"), event.Name)
+		assert.True(t, event.EventTime.Equal(&metav1.MicroTime{Time: time.Now()}))
+		assert.True(t, event.LastTimestamp.IsZero())
+		assert.Nil(t, event.Series)
+	})
+}
+
+func TestEventsOfASecondAreListedInTheirOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		scheduler := record.NewRecorder(record.Config{Client: r.client, Component: "scheduler"})
+		servertest.Run(t, scheduler.Run)
+		other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "2"}}
+		var want []string
+		for i, by := range []record.EventRecorder{scheduler, r, r, scheduler, r} {
+			about, reason := web, fmt.Sprintf("Step%d", i)
+			if i > 2 {
+				about = other
+			}
+			by.Eventf(about, corev1.EventTypeNormal, reason, "m")
+			want = append(want, reason)
+			time.Sleep(time.Millisecond)
+		}
+		r.Eventf(web, corev1.EventTypeNormal, want[1], "m")
+		synctest.Wait()
+		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		var listed []string
+		for _, event := range list.Items {
+			listed = append(listed, event.Reason)
+		}
+		assert.Equal(t, want, listed)
+		assert.True(t, list.Items[1].Series.LastObservedTime.Equal(&metav1.MicroTime{Time: time.Now()}), "kubectl events shows it last")
+	})
+}
+
+func TestAMessageThatIsTooLongIsCut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		r.Eventf(web, corev1.EventTypeNormal, "Long", "%s", strings.Repeat("ü", 513))
+		r.Eventf(web, corev1.EventTypeNormal, "Short", "%s", strings.Repeat("ü", 512))
+		synctest.Wait()
+		list, err := r.client.Events().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, list.Items, 2)
+		assert.Equal(t, strings.Repeat("ü", 510)+"...", list.Items[0].Message)
+		assert.Equal(t, strings.Repeat("ü", 512), list.Items[1].Message)
 	})
 }
 

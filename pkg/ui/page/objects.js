@@ -86,8 +86,8 @@ export function endpoints(object) {
 }
 
 export function event(object) {
-  const at = Date.parse(object.lastTimestamp || object.eventTime || object.metadata.creationTimestamp);
-  return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${object.involvedObject.kind.toLowerCase()} ${label(object.involvedObject)}`, reason: object.reason || "", message: object.message || "", count: object.count || 1 };
+  const at = Date.parse(object.series?.lastObservedTime || object.lastTimestamp || object.eventTime || object.metadata.creationTimestamp);
+  return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${object.involvedObject.kind.toLowerCase()} ${label(object.involvedObject)}`, reason: object.reason || "", message: object.message || "", count: object.series?.count || object.count || 1 };
 }
 
 /** definition tells where the objects of a kind are, if it is served. */
