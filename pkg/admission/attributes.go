@@ -16,9 +16,10 @@ type Operation string
 
 // The operations.
 const (
-	Create Operation = "CREATE"
-	Update Operation = "UPDATE"
-	Delete Operation = "DELETE"
+	Create  Operation = "CREATE"
+	Update  Operation = "UPDATE"
+	Delete  Operation = "DELETE"
+	Connect Operation = "CONNECT" // to what is behind an object
 )
 
 // Object is an object of today's API: a pointer to one of its types. It is the same type as rest.Object.
@@ -43,7 +44,7 @@ type Attributes struct {
 	// MayCreate reports whether an update creates the object if it is deleted meanwhile.
 	MayCreate bool
 
-	// Object is the object to store, nil for a delete. A mutating plugin may change it, or replace it
+	// Object is the object to store, nil for a delete; for a Connect it is the ConnectOptions. A mutating plugin may change it, or replace it
 	// by another one of the same type; a validating plugin must not change it.
 	Object Object
 	// OldObject is the stored object, nil for a new object. It must not be changed.

@@ -9,11 +9,11 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
-	"slices"
 	"strings"
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/endpoints/proxy"
 	"kube2014/pkg/server/request"
 )
 
@@ -54,13 +54,12 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		unavailable(w)
 		return
 	}
-	who, isUpgrade := request.UserFrom(ctx), isUpgrade(req)
+	who := request.UserFrom(ctx)
 	if request.RecordOf(ctx).Info.Unlimited {
 		defer context.AfterFunc(s.Serving, cancel)()
-		control := http.NewResponseController(w)
-		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{}) // a connection without deadlines needs none
+		proxy.Unlimit(w)
 	}
-	proxy := httputil.ReverseProxy{
+	sender := httputil.ReverseProxy{
 		Transport: v.remote.http,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "https", address, address
@@ -77,28 +76,17 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 			}
 			http.Error(w, fmt.Sprintf("error trying to reach service: %v", err), http.StatusServiceUnavailable)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // the client sees that the answer ends
+		ErrorLog: proxy.Quiet,
 	}
-	if isUpgrade {
-		proxy.Transport = v.remote.upgrading
+	if proxy.IsUpgrade(req) {
+		sender.Transport = v.remote.upgrading
 	}
-	proxy.ServeHTTP(w, req.WithContext(ctx))
+	sender.ServeHTTP(w, req.WithContext(ctx))
 }
 
-// isUpgrade reports whether a request wants to speak another protocol.
-func isUpgrade(req *http.Request) bool {
-	tokens := strings.Split(strings.Join(req.Header["Connection"], ","), ",")
-	return req.Header.Get("Upgrade") != "" && slices.ContainsFunc(tokens, func(token string) bool { return strings.EqualFold(strings.TrimSpace(token), "upgrade") })
-}
-
-// checkAnswer removes the audit id, and what pages of other origins may do: about these, this server decides. It replaces an answer that sends
-// the client elsewhere, and returns an error if the status is none.
+// checkAnswer removes what this server decides. It replaces an answer that sends the client elsewhere, and returns an error if the status is none.
 func checkAnswer(answer *http.Response) error {
-	for name := range answer.Header {
-		if strings.HasPrefix(name, "Access-Control-") || name == "Audit-Id" {
-			answer.Header.Del(name)
-		}
-	}
+	proxy.RemoveOwn(answer.Header)
 	if answer.StatusCode < 200 && answer.StatusCode != http.StatusSwitchingProtocols {
 		return fmt.Errorf("it answers with the status %d", answer.StatusCode)
 	}

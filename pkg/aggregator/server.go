@@ -23,6 +23,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/endpoints/proxy"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/server/request"
@@ -94,7 +95,7 @@ func (s *Server) Followed() bool {
 func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 	if v := s.find(req.URL.Path); v != nil {
 		info := record.Today(req)
-		info.IsServed, info.Waits, info.Unlimited = true, true, info.Unlimited || isUpgrade(req)
+		info.IsServed, info.Waits, info.Unlimited = true, true, info.Unlimited || proxy.IsUpgrade(req)
 		record.Row = v
 		return true
 	}

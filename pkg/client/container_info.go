@@ -50,6 +50,8 @@ type HTTPContainerInfo struct {
 	Scheme  string        // http when empty
 	Port    uint          // where the kubelets listen
 	Timeout time.Duration // of a request; a second when 0
+	// Through is the transport of requests that are sent on to kubelets. It speaks HTTP/1.1 only; http.DefaultTransport when nil.
+	Through http.RoundTripper
 
 	mu      sync.Mutex           // guards failing; never held during a request
 	failing map[string]time.Time // host → when a request may be sent again
@@ -119,6 +121,11 @@ func (c *HTTPContainerInfo) address(host string, port uint, query url.Values) *u
 		Host:     net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10)),
 		RawQuery: query.Encode(),
 	}
+}
+
+// At returns the URL of a kubelet, which the caller owns, and the transport of requests that are sent on to it.
+func (c *HTTPContainerInfo) At(host string, port uint) (*url.URL, http.RoundTripper) {
+	return c.address(host, port, nil), cmp.Or(c.Through, http.DefaultTransport)
 }
 
 // get sends a request to a kubelet. The caller closes the body of the answer.

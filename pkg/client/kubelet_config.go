@@ -56,6 +56,11 @@ func (c KubeletConfig) New() (*HTTPContainerInfo, error) {
 			return nil, err
 		}
 	}
+	through := transport.Clone()
+	through.MaxResponseHeaderBytes, through.DisableCompression = 1<<20, true
+	through.Protocols = new(http.Protocols) // those that can be upgraded
+	through.Protocols.SetHTTP1(true)
+	info.Through = through
 	return info, nil
 }
 

@@ -150,12 +150,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // Fail implements request.Server.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
+	(&call{Request: req, w: w, server: s}).error(rest.StatusError(forbidden(err), schema.GroupResource{}, ""))
+}
+
+// forbidden returns the status for an error that is that of an authorizer, and any other error as it is.
+func forbidden(err error) error {
 	var denied *authorizer.Denied
-	if errors.As(err, &denied) {
-		a := denied.Attributes
-		err = apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, denied)
+	if !errors.As(err, &denied) {
+		return err
 	}
-	(&call{Request: req, w: w, server: s}).error(rest.StatusError(err, schema.GroupResource{}, ""))
+	a := denied.Attributes
+	return apierrors.NewForbidden(schema.GroupResource{Group: a.APIGroup, Resource: a.Resource}, a.Name, denied)
 }
 
 // find returns the resource that a request names, nil if there is none.
@@ -188,6 +193,9 @@ type call struct {
 // serve answers the request, or returns an error. A request whose answer the client would not accept
 // changes nothing.
 func (r *call) serve() error {
+	if storage, ok := r.resource.Storage.(rest.Connecter); ok {
+		return r.connect(storage)
+	}
 	if err := r.negotiate(); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	link := &server.Link{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Budgets: &budgets, Components: m.components(),
+	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(), Budgets: &budgets, Components: m.components(),
 		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
 	m.built.Install(slices.Concat(apps.Resources(base), events.Resources(base, m.o.Etcd.EventTTL))...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)

@@ -2,17 +2,29 @@ package master
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
+	"time"
 )
 
 // Network opens and dials the ports of a process.
 type Network struct {
 	Listen func(network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// proxied returns the transport of requests that are sent on to pods, services and nodes. As in today's server, certificates are not checked:
+// whoever may send such a request chooses where it goes.
+func (n Network) proxied() *http.Transport {
+	protocols := &http.Protocols{} // those that can be upgraded
+	protocols.SetHTTP1(true)
+	return &http.Transport{DialContext: n.Dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, Protocols: protocols,
+		DisableCompression: true, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 1 << 20}
 }
 
 var hostNetwork = Network{listen, new(net.Dialer).DialContext}

@@ -46,10 +46,10 @@ func (l Labels) values() []string {
 // valuesWithDryRun returns the values of the labels, and that of the dry run.
 func (l Labels) valuesWithDryRun() []string { return append(l.values(), l.dryRun) }
 
-// verbOf returns the verb of a request for a resource, as in today's server. A log is read by CONNECT.
+// verbOf returns the verb of a request for a resource, as in today's server.
 func verbOf(info *request.Info, req *http.Request) string {
 	switch {
-	case info.Verb == "get" && info.Subresource == "log":
+	case info.Connects():
 		return "CONNECT"
 	case info.Verb == "patch" && strings.HasPrefix(req.Header.Get("Content-Type"), "application/apply-patch+"):
 		return "APPLY"

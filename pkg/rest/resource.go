@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -123,17 +124,21 @@ func (r *Resource) Types() *runtime.Scheme { return cmp.Or(r.Scheme, v1.Scheme) 
 
 // Verbs returns the verbs of the resource, sorted.
 func (r *Resource) Verbs() (verbs []string) {
+	connects := func(method string) bool {
+		storage, ok := r.Storage.(Connecter)
+		return ok && slices.Contains(ConnectMethods(storage), method)
+	}
 	for _, verb := range []struct {
 		supported bool
 		names     []string
 	}{
-		{is[Creater](r), []string{"create"}},
-		{is[Deleter](r), []string{"delete"}},
+		{is[Creater](r) || connects(http.MethodPost), []string{"create"}},
+		{is[Deleter](r) || connects(http.MethodDelete), []string{"delete"}},
 		{is[CollectionDeleter](r), []string{"deletecollection"}},
-		{is[Getter](r) || is[Streamer](r), []string{"get"}},
+		{is[Getter](r) || is[Streamer](r) || connects(http.MethodGet), []string{"get"}},
 		{is[Lister](r), []string{"list"}},
-		{is[Getter](r) && is[Updater](r), []string{"patch"}},
-		{is[Updater](r), []string{"update"}},
+		{is[Getter](r) && is[Updater](r) || connects(http.MethodPatch), []string{"patch"}},
+		{is[Updater](r) || connects(http.MethodPut), []string{"update"}},
 		{is[Watcher](r), []string{"watch"}},
 	} {
 		if verb.supported {

@@ -57,7 +57,9 @@ func CheckNoConfiguration(configuration json.RawMessage, kind string) error {
 type changes struct{}
 
 // Handles implements admission.Interface.
-func (changes) Handles(operation admission.Operation) bool { return operation != admission.Delete }
+func (changes) Handles(operation admission.Operation) bool {
+	return operation == admission.Create || operation == admission.Update
+}
 
 // scope is what a plugin decides about. It implements admission.Interface and admission.Selective.
 type scope struct {

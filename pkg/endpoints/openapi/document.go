@@ -90,6 +90,10 @@ func (b *builder) add(r metav1.APIResource) {
 		b.operation(verb, path, id, kind, description)
 	}
 	one := strings.TrimSuffix(all+"/{name}/"+sub, "/")
+	if isSub && strings.HasSuffix(r.Kind, "Options") {
+		b.connect(r, kind, one, id+title(sub))
+		return
+	}
 	for _, verb := range r.Verbs {
 		switch {
 		case verb == "list":
@@ -117,25 +121,28 @@ func (b *builder) add(r metav1.APIResource) {
 }
 
 func (b *builder) operation(verb, path, id string, kind groupKind, description string) {
-	group := inCamelCase(cmp.Or(b.version.Group, "core"))
-	version := b.version.GroupVersion.Version
 	request, answer := b.bodies(verb, kind)
-	operations := b.paths[b.version.Path()+path]
-	if operations == nil {
-		operations = map[string]operation{}
-		b.paths[b.version.Path()+path] = operations
-	}
 	_, isOwn := b.own[kind]
-	operations[verbs[verb].method] = operation{
-		Tags:        []string{group + "_" + version},
+	b.put(verbs[verb].method, path, verbs[verb].word, id, operation{
 		Description: description,
-		ID:          verbs[verb].word + title(group) + title(version) + id,
 		Parameters:  parameters(path, verb, kind.Kind),
 		RequestBody: request,
 		Responses:   responses(verb, answer, isOwn),
 		Action:      verbs[verb].action,
 		Kind:        kind,
+	})
+}
+
+// put adds an operation, whose id begins with a word, with its tag and its id.
+func (b *builder) put(method, path, word, id string, o operation) {
+	group, version := inCamelCase(cmp.Or(b.version.Group, "core")), b.version.GroupVersion.Version
+	operations := b.paths[b.version.Path()+path]
+	if operations == nil {
+		operations = map[string]operation{}
+		b.paths[b.version.Path()+path] = operations
 	}
+	o.Tags, o.ID = []string{group + "_" + version}, word+title(group)+title(version)+id
+	operations[method] = o
 }
 
 func title(word string) string {

@@ -87,33 +87,49 @@ func describe(verb, kind, sub string) string {
 // notHere are options that only the real server has.
 var notHere = []string{"ignoreStoreReadErrorWithClusterBreakingPotential", "shardSelector"}
 
+// value is the schema of a parameter that is a text.
+var value = object{Type: "string", UniqueItems: true}
+
 // parameters returns the parameters of an operation, sorted by name: those of its path and its options, and pretty.
 func parameters(path, verb, kind string) []parameter {
-	value := object{Type: "string", UniqueItems: true}
-	all := []parameter{{"pretty", "query", "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser " +
-		"or command-line HTTP tool (curl and wget).", false, value}}
-	for name, text := range map[string]string{"name": "name of the " + kind, "namespace": "object name and auth scope, such as for teams and projects"} {
-		if strings.Contains(path, "{"+name+"}") {
-			all = append(all, parameter{name, "path", text, true, value})
+	all := append(inPath(path, kind), parameter{"pretty", "query", "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser " +
+		"or command-line HTTP tool (curl and wget).", false, value})
+	for _, options := range verbs[verb].options {
+		for _, p := range inQuery(reflect.TypeOf(options)) {
+			if verb != "deletecollection" || p.Name != "watch" && p.Name != "allowWatchBookmarks" {
+				all = append(all, p)
+			}
 		}
 	}
-	var options []markers.Field
-	for _, value := range verbs[verb].options {
-		options = append(options, markers.Fields(reflect.TypeOf(value))...)
+	return sorted(all)
+}
+
+func sorted(parameters []parameter) []parameter {
+	slices.SortStableFunc(parameters, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
+	return parameters
+}
+
+func inPath(path, kind string) (all []parameter) {
+	for _, p := range [][2]string{{"name", "name of the " + kind}, {"namespace", "object name and auth scope, such as for teams and projects"}, {"path", "path to the resource"}} {
+		if strings.Contains(path, "{"+p[0]+"}") {
+			all = append(all, parameter{p[0], "path", p[1], true, value})
+		}
 	}
-	for _, f := range options {
+	return all
+}
+
+// inQuery returns the parameters that a type of options defines.
+func inQuery(options reflect.Type) (all []parameter) {
+	for _, f := range markers.Fields(options) {
 		t := f.Type
 		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		ofWatch := verb == "deletecollection" && (f.JSON == "watch" || f.JSON == "allowWatchBookmarks")
-		if t.Kind() == reflect.Struct || f.JSON == "kind" || f.JSON == "apiVersion" || ofWatch || slices.Contains(notHere, f.JSON) {
+		if t.Kind() == reflect.Struct || f.JSON == "kind" || f.JSON == "apiVersion" || slices.Contains(notHere, f.JSON) {
 			continue
 		}
-		schema := object{Type: new(schemas).of(t).Type, UniqueItems: true}
-		all = append(all, parameter{f.JSON, "query", f.Doc, f.Required, schema})
+		all = append(all, parameter{f.JSON, "query", f.Doc, f.Required, object{Type: new(schemas).of(t).Type, UniqueItems: true}})
 	}
-	slices.SortFunc(all, func(a, b parameter) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -27,6 +27,8 @@ type Kubelets interface {
 	// ContainerLogs streams the log of a container from the kubelet at a host and port; the caller
 	// closes it. The error is a KubeletError if the kubelet refuses.
 	ContainerLogs(ctx context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error)
+	// At returns the address of the kubelet at a host and port, and the transport of requests that are sent on to it. It speaks HTTP/1.1 only.
+	At(host string, port uint) (*url.URL, http.RoundTripper)
 }
 
 // KubeletError is the answer of a kubelet that refuses a log.
@@ -57,7 +59,7 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 	if pod.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", key.Name))
 	}
-	host, port, err := l.kubelet(pod.Spec.NodeName)
+	host, port, err := l.nodes.kubelet(pod.Spec.NodeName, corev1.Resource("pods"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,45 +79,28 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 	return nil, apierrors.NewGenericServerResponse(refused.Code(), "", schema.GroupResource{Resource: "pods/log"}, key.Name, refused.Error(), 0, false)
 }
 
-// containerOf returns the name of the requested container. The name may be "" if there is only one.
+// containerOf returns the name of the requested container. The name may be "" if there is only one that is not an initial one.
 func containerOf(pod *corev1.Pod, name string) (string, error) {
-	names := func(containers []corev1.Container) (names []string) {
+	main := pod.Spec.Containers
+	if name == "" && len(main) == 1 {
+		return main[0].Name, nil
+	}
+	var names []string
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, main} {
 		for _, container := range containers {
 			names = append(names, container.Name)
 		}
-		return names
 	}
-	main, first := names(pod.Spec.Containers), names(pod.Spec.InitContainers)
+	for _, container := range pod.Spec.EphemeralContainers {
+		names = append(names, container.Name)
+	}
 	switch {
-	case name != "" && slices.Contains(append(main, first...), name):
-		return name, nil
-	case name != "":
+	case name != "" && !slices.Contains(names, name):
 		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
-	case len(main) > 1:
-		text := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, main)
-		if len(first) > 0 {
-			text += fmt.Sprintf(" or one of the init containers: %v", first)
-		}
-		return "", apierrors.NewBadRequest(text)
-	case len(main) == 0: // a task of 2014
-		return "", nil
+	case name == "" && len(main) > 1:
+		return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, names))
 	}
-	return main[0], nil
-}
-
-// kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one.
-func (l podLog) kubelet(name string) (host string, port uint, err error) {
-	node, err := l.nodes.get(name)
-	if err != nil {
-		return "", 0, rest.StatusError(err, corev1.Resource("pods"), name)
-	}
-	status := node.Status
-	for _, address := range status.Addresses {
-		if address.Type == corev1.NodeInternalIP {
-			return address.Address, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
-		}
-	}
-	return name, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+	return name, nil // "" for a task of 2014
 }
 
 // logNumbers are the numeric options of a log, with their minimum.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,10 @@ func (f fakeKubelets) ContainerLogs(_ context.Context, host string, port uint, n
 	}
 	asked := strings.Join([]string{host, namespace, pod, container, query.Encode()}, " ")
 	return io.NopCloser(strings.NewReader(asked)), nil
+}
+
+func (fakeKubelets) At(host string, port uint) (*url.URL, http.RoundTripper) {
+	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
 }
 
 type refusal int
@@ -133,7 +139,7 @@ func TestALogThatThereIsNotIsToldWhy(t *testing.T) {
 		status int
 		text   string
 	}{
-		{"two/log", nil, 400, "a container name must be specified for pod two, choose one of: [a b] or one of the init containers: [i]"},
+		{"two/log", nil, 400, "a container name must be specified for pod two, choose one of: [i a b]"},
 		{"one/log?container=x", nil, 400, "container x is not valid for pod one"},
 		{"none/log", nil, 400, "pod none does not have a host assigned"},
 		{"unheard/log", nil, 400, "no kubelet has started it"},

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -16,7 +17,7 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
+func nodeRows(b generic.Base, c Config) ([]rest.Resource, nodes) {
 	row := coreRow("Node", "nodes", api.NodeKind, printers.Nodes, "no")
 	row.Namespaced = false
 	store := generic.NewStore(b, row, generic.Strategy[*corev1.Node]{
@@ -27,12 +28,13 @@ func nodeRows(b generic.Base) ([]rest.Resource, nodes) {
 		Resets:           fieldmanager.Fields{"status"},
 		Fields:           nodeFields,
 	})
-	return []rest.Resource{row.With(store), row.Subresource("status", generic.PartOf(store, "status", generic.Strategy[*corev1.Node]{
+	nodes := nodes{store}
+	return []rest.Resource{row.With(store), connecting(row, "proxy", "NodeProxyOptions", nodeProxy{nodes, c.Kubelets, c.Proxied}), row.Subresource("status", generic.PartOf(store, "status", generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
 		Resets:           fieldmanager.Fields{"spec"},
-	}))}, nodes{store}
+	}))}, nodes
 }
 
 func nodeFields(node *corev1.Node) fields.Set {
@@ -56,6 +58,22 @@ func (n nodes) get(name string) (*corev1.Node, error) {
 		return nil, err
 	}
 	return node.(*corev1.Node), nil
+}
+
+// kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one. As in
+// today's server, the error names the resource of the request.
+func (n nodes) kubelet(name string, of schema.GroupResource) (host string, port uint, err error) {
+	node, err := n.get(name)
+	if err != nil {
+		return "", 0, rest.StatusError(err, of, name)
+	}
+	status := node.Status
+	for _, address := range status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+		}
+	}
+	return name, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
 }
 
 // isAlive reports whether the kubelet of a node has recently reported that it is ready.

@@ -43,7 +43,11 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	log.Printer = printers.Printer{}
 	return append(podParts(row, pods),
 		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())))
+		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())),
+		connecting(row, "attach", "PodAttachOptions", podStream{pods, nodes, c.Kubelets, attachOptions}),
+		connecting(row, "exec", "PodExecOptions", podStream{pods, nodes, c.Kubelets, execOptions}),
+		connecting(row, "portforward", "PodPortForwardOptions", podStream{pods, nodes, c.Kubelets, portForwardOptions}),
+		connecting(row, "proxy", "PodProxyOptions", podProxy{pods, c.Proxied}))
 }
 
 func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {

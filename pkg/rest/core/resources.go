@@ -3,6 +3,7 @@
 package core
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -34,9 +35,10 @@ type Config struct {
 	Objects  storage.Interface
 	Placer   Placer
 	Now      func() time.Time
-	EventTTL time.Duration   // the time from an event's last change to its deletion; 0 is for ever
-	Kubelets Kubelets        // nil for none
-	Budgets  *policy.Budgets // of the disruptions of pods; nil for none
+	EventTTL time.Duration     // the time from an event's last change to its deletion; 0 is for ever
+	Kubelets Kubelets          // nil for none
+	Proxied  http.RoundTripper // of requests that are sent on to pods, services and nodes; it speaks HTTP/1.1 only
+	Budgets  *policy.Budgets   // of the disruptions of pods; nil for none
 	// Components are the programs of whose health the server tells.
 	Components []Component
 	// Issuer signs the tokens of service accounts; nil if there are none.
@@ -48,11 +50,11 @@ type Config struct {
 // Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
 	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
-	nodeRows, nodes := nodeRows(b)
-	podRows, secretRows := podRows(b, nodes, c), secrets.Rows(b)
+	nodeRows, nodes := nodeRows(b, c)
+	podRows, secretRows, endpointsRows := podRows(b, nodes, c), secrets.Rows(b), endpointsRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
-	return slices.Concat(componentRows(c.Components), configMaps.Rows(b), endpointsRows(b), eventRows(b, c.EventTTL), quotaRows(b), namespaceRows(b), nodeRows,
-		podRows, podTemplates.Rows(b), controllers.Rows(b), secretRows, accountRows, serviceRows(b))
+	return slices.Concat(componentRows(c.Components), configMaps.Rows(b), endpointsRows, eventRows(b, c.EventTTL), quotaRows(b), namespaceRows(b), nodeRows,
+		podRows, podTemplates.Rows(b), controllers.Rows(b), secretRows, accountRows, serviceRows(b, c, getterIn(podRows, "pods"), getterIn(endpointsRows, "endpoints")))
 }
 
 // getterIn returns the storage of a resource.

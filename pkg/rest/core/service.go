@@ -15,13 +15,14 @@ import (
 	"kube2014/pkg/storage"
 )
 
-func serviceRows(b generic.Base) []rest.Resource {
+func serviceRows(b generic.Base, c Config, pods, endpoints rest.Getter) []rest.Resource {
 	row := coreRow("Service", "services", api.ServiceKind, printers.Services, "svc")
 	row.Categories = inAll
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
-	return []rest.Resource{row.With(services), row.Subresource("status", generic.PartOf(services, "status", generic.Strategy[*corev1.Service]{
+	proxy := connecting(row, "proxy", "ServiceProxyOptions", serviceProxy{services, endpoints, pods, c.Proxied})
+	return []rest.Resource{row.With(services), proxy, row.Subresource("status", generic.PartOf(services, "status", generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 		Resets:           fieldmanager.Fields{"spec"},
 	}))}

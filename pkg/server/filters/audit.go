@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"bufio"
+	"net"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,6 +120,15 @@ func (r *audited) Write(piece []byte) (int, error) {
 func (r *audited) FlushError() error {
 	r.begin(http.StatusOK)
 	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// Hijack implements what http.ResponseController looks for: the answer has begun when another protocol is spoken.
+func (r *audited) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	connection, buffered, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	if err == nil {
+		r.begin(http.StatusSwitchingProtocols)
+	}
+	return connection, buffered, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.

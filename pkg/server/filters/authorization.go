@@ -21,7 +21,7 @@ func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Han
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		wanted := attributes(req, request.UserFrom(req.Context()))
 		reason, err := authorize(req, rights, wanted)
-		if wanted.Verb == "update" || wanted.Verb == "patch" {
+		if wanted.Verb == "update" || wanted.Verb == "patch" || request.RecordOf(req.Context()).Info.Connects() {
 			request.RecordOf(req.Context()).Authorize = func(verb string) error {
 				wanted.Verb = verb
 				_, err := authorize(req, rights, wanted)

@@ -3,7 +3,9 @@
 package filters
 
 import (
+	"bufio"
 	"cmp"
+	"net"
 	"net/http"
 	"time"
 
@@ -56,6 +58,15 @@ func (r *response) Write(piece []byte) (int, error) {
 	n, err := r.ResponseWriter.Write(piece)
 	r.size += int64(n)
 	return n, err
+}
+
+// Hijack implements what http.ResponseController looks for. The connection is given away to speak another protocol.
+func (r *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	connection, buffered, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	if err == nil {
+		r.status = cmp.Or(r.status, http.StatusSwitchingProtocols)
+	}
+	return connection, buffered, err
 }
 
 // Unwrap lets http.ResponseController reach the connection.

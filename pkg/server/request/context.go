@@ -18,7 +18,8 @@ type Record struct {
 	User     *user.Info
 	Received time.Time
 	Observer Observer // nil for none
-	// Authorize returns an error if the user may not do to the object of the request what a verb says: an update may create it.
+	// Authorize returns an error if the user may not do to the object of the request what a verb says: an update may create it,
+	// and to execute a command by GET, as browsers must, needs the verb of a POST.
 	// It is nil if everybody may do everything.
 	Authorize func(verb string) error
 }

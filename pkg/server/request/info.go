@@ -21,6 +21,7 @@ type Info struct {
 	ServedAs    string // the version of the API in the path, "" if that is APIVersion
 	Resource    string
 	Subresource string
+	Subpath     string // what follows the subresource proxy in the path, from its slash on
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
 
@@ -57,7 +58,10 @@ func NewInfo(req *http.Request) Info {
 	if len(parts) > 1 {
 		info.Name = parts[1]
 	}
-	if len(parts) > 2 {
+	switch {
+	case len(parts) > 2 && parts[2] == "proxy":
+		info.Subresource, info.Subpath = "proxy", subpath(parts[3:], req.URL.Path)
+	case len(parts) > 2:
 		info.Subresource = strings.Join(parts[2:], "/")
 	}
 	info.Verb = VerbOf(req.Method, info.Name)
@@ -68,9 +72,24 @@ func NewInfo(req *http.Request) Info {
 		}
 	}
 	info.SelectsByField = info.Verb == "list" || info.Verb == "watch" // as in today's server, a name does not permit to delete a collection
-	info.Unlimited = info.Verb == "watch" || info.Subresource == "log"
+	info.Unlimited = info.Verb == "watch" || info.Connects()
 	return info
 }
+
+// subpath returns parts of a path from their slash on, with the slash that ends the path.
+func subpath(parts []string, path string) string {
+	below := strings.Join(append([]string{""}, parts...), "/")
+	if strings.HasSuffix(path, "/") && !strings.HasSuffix(below, "/") {
+		below += "/"
+	}
+	return below
+}
+
+// connecting are the subresources behind which another process answers.
+var connecting = []string{"attach", "exec", "log", "portforward", "proxy"}
+
+// Connects reports whether another process answers the request, which takes its time. Today's server calls its verb CONNECT.
+func (i *Info) Connects() bool { return i.IsResource && slices.Contains(connecting, i.Subresource) }
 
 // VerbOf returns the verb of a method for an object, or for all objects if the name is "". A method that no API
 // serves has none.

@@ -116,9 +116,9 @@ func inScope(scope *admissionregistrationv1.ScopeType, a *admission.Attributes) 
 	return a.Namespace == ""
 }
 
-// selectsObject reports whether the labels of the new or the old object match.
+// selectsObject reports whether the labels of the new or the old object match. Options have none.
 func (c *Criteria) selectsObject(a *admission.Attributes) bool {
-	return c.Objects.Empty() || a.Object != nil && c.Objects.Matches(labels.Set(a.Object.GetLabels())) ||
+	return c.Objects.Empty() || a.Object != nil && a.Operation != admission.Connect && c.Objects.Matches(labels.Set(a.Object.GetLabels())) ||
 		a.OldObject != nil && c.Objects.Matches(labels.Set(a.OldObject.GetLabels()))
 }
 

@@ -18,8 +18,10 @@ import (
 // mutating is the plugin MutatingAdmissionPolicy.
 type mutating struct{ *common }
 
-// Handles implements admission.Interface. A delete has no object to change.
-func (*mutating) Handles(operation admission.Operation) bool { return operation != admission.Delete }
+// Handles implements admission.Interface. A delete has no object to change, and what connects has only options.
+func (*mutating) Handles(operation admission.Operation) bool {
+	return operation == admission.Create || operation == admission.Update
+}
 
 // Admit implements admission.MutationInterface. One policy after another changes the object; those that fail are told together.
 func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {

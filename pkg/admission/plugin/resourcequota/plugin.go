@@ -73,7 +73,9 @@ func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.C
 }
 
 // Handles implements admission.Interface.
-func (p *Plugin) Handles(operation admission.Operation) bool { return operation != admission.Delete }
+func (p *Plugin) Handles(operation admission.Operation) bool {
+	return operation == admission.Create || operation == admission.Update
+}
 
 // Idle implements admission.Idler.
 func (p *Plugin) Idle(namespace string) bool { return namespace == "" || p.quotas.None(namespace) }

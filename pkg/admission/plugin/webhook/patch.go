@@ -39,7 +39,7 @@ func (p *common) patch(a *admission.Attributes, view matching.View, h *hook, bef
 	switch {
 	case len(operations) == 0:
 		return false, nil
-	case a.Object == nil:
+	case a.Object == nil, a.Operation == admission.Connect:
 		return false, h.internal("attempted to modify the object, which is not supported for this operation")
 	case *response.PatchType != admissionv1.PatchTypeJSONPatch:
 		return false, &failed{errors.New("unsupported patch type"), http.StatusBadRequest}
