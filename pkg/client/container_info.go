@@ -125,7 +125,7 @@ func (c *HTTPContainerInfo) address(host string, port uint, query url.Values) *u
 
 // At returns the URL of a kubelet, which the caller owns, and the transport of requests that are sent on to it.
 func (c *HTTPContainerInfo) At(host string, port uint) (*url.URL, http.RoundTripper) {
-	return c.address(host, port, nil), cmp.Or(c.Through, http.DefaultTransport)
+	return c.address(host, port, nil).JoinPath("/"), cmp.Or(c.Through, http.DefaultTransport)
 }
 
 // get sends a request to a kubelet. The caller closes the body of the answer.
