@@ -126,7 +126,7 @@ func TestWhatIsNotServedIsANotFoundThatNamesWhatIs(t *testing.T) {
 		"/apis/discovery.k8s.io/v1/foos":   "there are endpointslices",
 		"/apis/x/v1/foos":                  versions,
 		"/api/v2/pods":                     versions,
-		Pods + "/web/exec":                 "there are pods/binding, pods/ephemeralcontainers, pods/eviction, pods/log, pods/resize, pods/status",
+		Pods + "/web/exec/ls":              "there are pods/attach, pods/binding, pods/ephemeralcontainers, pods/eviction, pods/exec, pods/log, pods/portforward, pods/proxy, pods/resize, pods/status",
 		Endpoints + "/web/status":          "",
 		"/api/v1/namespaces/default/nodes": "",
 		"/api/v1/pods/web":                 "",

@@ -15,6 +15,11 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 			Resource: resource, Subresource: subresource, Name: name,
 			SelectsByField: verb == "list" || verb == "watch", Unlimited: verb == "watch" || subresource == "log"}
 	}
+	connects := func(verb, resource, subresource, name, below string) Info {
+		info := asked(verb, core, "", resource, subresource, name)
+		info.Subpath, info.Unlimited = below, true
+		return info
+	}
 	for _, row := range []struct {
 		method, target string
 		want           Info
@@ -48,6 +53,15 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		{"PUT", "/api/v1/namespaces/default/status", asked("update", core, "", "namespaces", "status", "default")},
 		{"PUT", "/api/v1/namespaces/default/finalize", asked("update", core, "", "namespaces", "finalize", "default")},
 		{"GET", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web", asked("get", discovery, "default", "endpointslices", "", "web")},
+		{"POST", "/api/v1/pods/web/exec?command=ls", connects("create", "pods", "exec", "web", "")},
+		{"GET", "/api/v1/pods/web/attach", connects("get", "pods", "attach", "web", "")},
+		{"GET", "/api/v1/pods/web/portforward/", connects("get", "pods", "portforward", "web", "")},
+		{"GET", "/api/v1/pods/web:80/proxy", connects("get", "pods", "proxy", "web:80", "")},
+		{"PUT", "/api/v1/pods/web/proxy/", connects("update", "pods", "proxy", "web", "/")},
+		{"PATCH", "/api/v1/pods/web/proxy/a/b?c=d", connects("patch", "pods", "proxy", "web", "/a/b")},
+		{"DELETE", "/api/v1/services/https:web:/proxy/a/", connects("delete", "services", "proxy", "https:web:", "/a/")},
+		{"OPTIONS", "/api/v1/nodes/n1/proxy/a%2Fb//c", connects("", "nodes", "proxy", "n1", "/a/b//c")},
+		{"HEAD", "/api/v1/nodes/n1/proxy/../pods", connects("get", "nodes", "proxy", "n1", "/../pods")},
 		{"OPTIONS", "/api/v1/pods", asked("", core, "", "pods", "", "")},
 	} {
 		t.Run(row.method+" "+row.target, func(t *testing.T) {
