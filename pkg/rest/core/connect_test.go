@@ -72,7 +72,9 @@ func connecting(t *testing.T) (ask func(method, path string, headers ...string) 
 	pod("far", "silent", a, "169.254.169.254")
 	pod("v6", "gone", a, "fd00::1")
 	pod("waits", "", a, "127.1.1.3")
-	ref := func(name string) string { return `"targetRef":{"kind":"Pod","namespace":"default","name":"` + name + `"}` }
+	ref := func(name string) string {
+		return `"targetRef":{"kind":"Pod","namespace":"default","name":"` + name + `"}`
+	}
 	for _, made := range [][3]string{
 		{"POST", "/api/v1/nodes", `{"metadata":{"name":"m1"}}`},
 		{"PATCH", "/api/v1/nodes/m1/status", `{"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":7}}}}`},
