@@ -89,7 +89,7 @@ func floorOf(dir string) (number int, name string) {
 // import all.
 var libraries = map[string][]string{
 	"github.com/tidwall/btree":             {"pkg/storage"},
-	"github.com/coder/websocket":           {"pkg/endpoints/stream"},
+	"github.com/coder/websocket":           {"pkg/endpoints/stream", "pkg/kubelet/server"},
 	"github.com/chromedp":                  {},
 	"github.com/coreos/go-etcd/etcd":       {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
 	"go.etcd.io/etcd":                      {"pkg/metrics/store", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
@@ -117,6 +117,8 @@ var libraries = map[string][]string{
 	"github.com/google/gnostic-models":     {"pkg/endpoints/openapi"},
 	"google.golang.org/protobuf":           {"pkg/admission/plugin/policy", "pkg/endpoints/bodies", "pkg/endpoints/openapi"},
 	"go.yaml.in/yaml/v3":                   {"pkg/endpoints/bodies", "pkg/util/yamls"},
+	"k8s.io/klog/v2":                       {"pkg/kubelet/server"},
+	"k8s.io/streaming":                     {"pkg/kubelet/server"},
 	"k8s.io/utils":                         {"kubebuilder/api/v2", "kubebuilder/internal/controller"},
 	"sigs.k8s.io/controller-runtime":       {"kubebuilder/api/v1", "kubebuilder/api/v2", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},

@@ -2,7 +2,9 @@ package kubelet
 
 import (
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -122,6 +124,36 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 		return nil, fmt.Errorf("container %q in pod %q is waiting to start: %s", c.name, w.pod.Name, w.waits(c))
 	}
 	return run, nil
+}
+
+// Running implements server.Pod.
+func (w *podWorker) Running(name string) cri.Container {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.find(name); c != nil && c.run != nil && c.run.State().Phase == cri.Running {
+		return c.run
+	}
+	return nil
+}
+
+// Address implements server.Pod. A pod without an address of its own is reached at the ports of its machine that it
+// has.
+func (w *podWorker) Address(port uint16) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return net.JoinHostPort(w.podIP(), strconv.Itoa(int(w.openPort(int32(port)))))
+}
+
+// openPort returns the port at the pod's address that leads to one of a container.
+func (w *podWorker) openPort(port int32) int32 {
+	for _, c := range w.containers {
+		for _, open := range c.spec.Ports {
+			if !w.ip.IsValid() && open.ContainerPort == port && open.HostPort > 0 {
+				return open.HostPort
+			}
+		}
+	}
+	return port
 }
 
 // waits returns the reason why a container waits that was not started.

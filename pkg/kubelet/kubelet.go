@@ -84,9 +84,9 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	if k.Listening != nil {
 		k.Listening(listener.Addr())
 	}
-	httpServer := server.New(host{k})
+	httpServer := server.New(host{k}, k.Dial)
 	var group sync.WaitGroup
-	group.Go(func() { _ = httpServer.Serve(listener) }) // it ends with Close
+	group.Go(func() { httpServer.Serve(listener) }) // it ends with Close
 	group.Go(func() { k.informer.Run(ctx) })
 	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
@@ -94,7 +94,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.report) })
 	}
 	<-ctx.Done()
-	_ = httpServer.Close() // it only closes connections
+	httpServer.Close()
 	group.Wait()
 	for _, w := range k.all() {
 		w.kill()

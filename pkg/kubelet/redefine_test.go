@@ -18,6 +18,7 @@ import (
 type fakeRuntime struct{ started []*fakeContainer }
 
 type fakeContainer struct {
+	cri.Container
 	name    string
 	state   cri.State
 	updates int

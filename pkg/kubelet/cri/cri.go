@@ -3,6 +3,9 @@ package cri
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,9 +29,10 @@ type Spec struct {
 	Attempt   int32  // how often it was started before
 	Node      string
 	HostIP    string
-	PodIP     string            // empty if the pod has no address of its own
-	Env       []string          // NAME=value, of the pod's definition
-	Files     map[string][]byte // those of volumes: their contents, by absolute paths
+	PodIP     string // empty if the pod has no address of its own
+
+	Env   []string          // the environment of its commands, as NAME=value
+	Files map[string][]byte // what is mounted, by absolute paths; shared, too
 
 	// Changed is called after each change of the state. It returns at once, and may be called while
 	// locks are held.
@@ -55,6 +59,32 @@ type Container interface {
 	Update(pod *corev1.Pod)
 	// Probe runs a probe within the container, by a command or by gRPC. Nil is success.
 	Probe(ctx context.Context, kind ProbeKind) error
+	// Exec runs a command beside the container's own, and returns its exit code. A command that has not ended
+	// when the context ends, or the container stops, is killed. The error is a *CommandError if it cannot be run,
+	// or ErrNotRunning.
+	Exec(ctx context.Context, command []string, streams Streams) (code int32, err error)
+	// Attach gives input to the container's own command, if it takes some, and passes on what that writes from now
+	// on, until the container stops or the context ends. The error is ErrNotRunning if it does not run.
+	Attach(ctx context.Context, streams Streams) error
+}
+
+// Streams are those of a command; nil for one that there is not. Exec and Attach may leave one while it is being
+// read or written: when they have returned, the caller ends what still waits there.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	TTY            bool // for a terminal, which shows what is typed, and has only Stdout
+}
+
+// ErrNotRunning is the error for a container that does not run.
+var ErrNotRunning = errors.New("the container does not run")
+
+// CommandError is the error for a command that cannot be run. It says so as today's runtimes do.
+type CommandError struct{ Name string }
+
+// Error implements error.
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("exec: %q: executable file not found in $PATH", e.Name)
 }
 
 // Phase is how far a container has come. Empty is none that was started.

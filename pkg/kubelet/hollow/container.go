@@ -1,6 +1,7 @@
 package hollow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,28 +14,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// killedCode is the exit code of a container that is killed.
-const killedCode = 137
+// The exit codes of what is killed, and of a command that is told to stop.
+const (
+	killedCode     = 137
+	terminatedCode = 143
+)
 
 // container is a container that exists in memory.
 type container struct {
 	pod, node, name, image string
+	ip                     string // the pod's, or else the machine's
+	setup                  *setup
 	uses                   cri.Usage // in each second
 	ports                  []string  // the addresses to listen on
 	paths                  paths     // of its probes
 	changed                func()
 	warn                   func(reason, message string)
 	listen                 func(network, address string) (net.Listener, error)
-	orders                 orders
+	stopAfter              time.Duration
 	log                    logBuffer
 
 	mu     sync.Mutex // guards what follows
 	state  cri.State
 	health health
-	timer  *time.Timer // of what it does next
+	timer  *time.Timer // of what it does next; nil if it does nothing by itself
 	stopAt time.Time   // when it will have stopped by itself; zero without a Stop
 	killAt time.Time   // when it is killed if it has not
 	server *server
+	in     *inside      // nil before the first use
+	main   *mainProcess // nil if it has none
 }
 
 var _ cri.Container = (*container)(nil)
@@ -44,6 +52,7 @@ var _ cri.Container = (*container)(nil)
 func newContainer(spec cri.Spec, listen func(network, address string) (net.Listener, error)) *container {
 	return &container{
 		pod: spec.Pod.Name, node: spec.Node, name: spec.Name, image: spec.Container.Image,
+		ip: cmp.Or(spec.PodIP, spec.HostIP), setup: setupOf(spec),
 		uses: usesOf(spec.Container), ports: addressesOf(spec), paths: pathsOf(spec.Container), listen: listen,
 		changed: spec.Changed, warn: spec.Warn,
 		health: readHealth(spec.Pod, spec.Name, spec.Warn),
@@ -62,23 +71,34 @@ func (c *container) State() cri.State {
 func (c *container) Log(from int) ([]cri.LogLine, int, <-chan struct{}) { return c.log.read(from) }
 
 // start begins to run the container.
-func (c *container) start() {
+func (c *container) start(o orders) {
 	c.mu.Lock()
 	if c.state.Phase != cri.Created {
 		c.mu.Unlock()
 		return
 	}
-	c.log.add("hollow: started " + c.image)
-	for _, line := range c.orders.log {
+	c.say("started " + c.image)
+	for _, line := range o.log {
 		c.log.add(line)
 	}
 	c.server = c.serve()
 	c.state.Phase, c.state.StartedAt, c.state.PID = cri.Running, time.Now(), firstPID
-	if c.orders.exitAfter >= 0 {
-		c.timer = time.AfterFunc(c.orders.exitAfter, func() { c.exit(c.orders.exitCode, "exited") })
+	c.timer = nil
+	if o.exitAfter >= 0 {
+		c.timer = time.AfterFunc(o.exitAfter, func() { c.exit(o.exitCode, "exited") })
+	}
+	if c.setup.command != nil {
+		c.runLocked(o.exitAfter < 0)
 	}
 	c.mu.Unlock()
 	c.changed()
+}
+
+// say logs what the runtime does, unless the container has a command that writes the log.
+func (c *container) say(what string) {
+	if c.setup.command == nil {
+		c.log.add("hollow: " + what)
+	}
 }
 
 // firstPID is what a container's process has in its own namespace.
@@ -107,8 +127,11 @@ func (c *container) exitLocked(code int32, how string) {
 		c.state.StartedAt = now
 	}
 	c.state.Phase, c.state.FinishedAt, c.state.ExitCode, c.state.PID, c.state.Blocked = cri.Exited, now, code, 0, ""
-	c.log.add(fmt.Sprintf("hollow: %s with code %d", how, code))
+	c.say(fmt.Sprintf("%s with code %d", how, code))
 	c.log.close()
+	if c.in != nil {
+		c.in.end()
+	}
 	c.changed()
 }
 
@@ -122,13 +145,16 @@ func (c *container) Stop(grace time.Duration) {
 	now := time.Now()
 	killAt := now.Add(grace)
 	if c.stopAt.IsZero() {
-		c.stopAt, c.killAt = now.Add(c.orders.stopAfter), killAt
-		c.log.add("hollow: told to stop")
+		c.stopAt, c.killAt = now.Add(c.stopAfter), killAt
+		c.say("told to stop")
 	} else if !killAt.Before(c.killAt) {
 		return
 	}
 	c.killAt = killAt
 	code, how, at := int32(0), "stopped", c.stopAt
+	if c.main != nil {
+		code = terminatedCode
+	}
 	if killAt.Before(at) || c.state.Phase == cri.Created {
 		code, how, at = killedCode, "killed", killAt
 	}
@@ -136,7 +162,9 @@ func (c *container) Stop(grace time.Duration) {
 		c.exitLocked(code, how)
 		return
 	}
-	c.timer.Stop()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	c.timer = time.AfterFunc(at.Sub(now), func() { c.exit(code, how) })
 }
 

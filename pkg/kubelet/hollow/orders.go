@@ -35,8 +35,8 @@ type annotations struct {
 	warn      func(reason, message string)
 }
 
-// readOrders returns the orders at the start of a container.
-func readOrders(spec cri.Spec, startAfter time.Duration) orders {
+// readOrders returns the orders at the start of a container. One that has a command ends with it by default.
+func readOrders(spec cri.Spec, startAfter time.Duration, hasCommand bool) orders {
 	a := annotations{spec.Pod.Annotations, spec.Name, spec.Warn}
 	o := orders{startAfter: startAfter, exitAfter: never, stopAfter: stopAfter}
 	coded := a.read("exit-code", "a number from 0 to 255", func(text string) error {
@@ -45,7 +45,7 @@ func readOrders(spec cri.Spec, startAfter time.Duration) orders {
 		return err
 	})
 	switch {
-	case spec.Init:
+	case spec.Init && (coded || !hasCommand):
 		o.exitAfter = initExitAfter
 	case coded:
 		o.exitAfter = codeExitAfter

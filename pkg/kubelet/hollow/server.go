@@ -91,14 +91,14 @@ func (c *container) open(s *server, pause time.Duration) {
 	for _, address := range closed {
 		listener, err := c.listen("tcp", address)
 		if err == nil {
-			c.log.add("hollow: listening on " + address)
+			c.say("listening on " + address)
 			s.serving.Go(func() { _ = s.http.Serve(listener) }) // it ends with close
 			continue
 		}
 		failure := fmt.Sprintf("cannot listen on %s: %v", address, util.SystemError(err))
 		s.closed, why = append(s.closed, address), append(why, failure)
 		if isFirst {
-			c.log.add("hollow: " + failure)
+			c.say(failure)
 			c.warn("FailedListen", fmt.Sprintf("Container %s %s", c.name, failure))
 		}
 	}

@@ -1,12 +1,14 @@
 // Package server serves information about the pods of a machine over HTTP: as in June 2014, and the logs and
-// what they use as today.
+// what they use as today, and the streams of kubectl exec, attach and port-forward.
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -41,16 +43,31 @@ type Pod interface {
 	// Log returns the container with the log, or with previous the one before its last start. The error
 	// says why there is none: ErrNotFound if there is no such container.
 	Log(container string, previous bool) (cri.Container, error)
+	// Running returns a container that runs, nil if there is none of that name. Without a name it is the first.
+	Running(container string) cri.Container
+	// Address returns where a port of the pod can be reached.
+	Address(port uint16) string
 }
 
 // ErrNotFound is the error for a container that a pod does not have.
 var ErrNotFound = errors.New("container not found")
 
-type server struct{ host Host }
+type server struct {
+	host Host
+	dial Dial
+	sessions
+}
 
-// New returns the HTTP server of a host.
-func New(host Host) *http.Server {
-	s := &server{host}
+// Server is the server of a host. It is safe for concurrent use.
+type Server struct {
+	http     *http.Server
+	sessions *sessions
+}
+
+// New returns the server of a host, which reaches the ports of pods by dial.
+func New(host Host, dial Dial) *Server {
+	s := &server{host: host, dial: dial}
+	s.ctx, s.end = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok") })
 	mux.HandleFunc("GET /pods", s.servePods)
@@ -62,10 +79,27 @@ func New(host Host) *http.Server {
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveContainerLog)
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{$}", s.serveContainerLog) // a task of 2014 may have a container without a name
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}", s.serveContainerLog)
-	return &http.Server{
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		for _, pod := range []string{"/{namespace}/{pod}", "/{namespace}/{pod}/{uid}"} {
+			mux.HandleFunc(method+" /exec"+pod+"/{container}", s.session(s.serveExec))
+			mux.HandleFunc(method+" /attach"+pod+"/{container}", s.session(s.serveAttach))
+			mux.HandleFunc(method+" /portForward"+pod, s.session(s.servePortForward))
+		}
+	}
+	return &Server{&http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(io.Discard, "", 0),
-	}
+	}, &s.sessions}
+}
+
+// Serve answers the connections of a listener, with and without TLS, until the server is closed. The listener
+// belongs to it.
+func (s *Server) Serve(listener net.Listener) { _ = s.http.Serve(bothListener{listener}) } // it ends with Close
+
+// Close closes all connections, and ends the sessions of clients.
+func (s *Server) Close() {
+	_ = s.http.Close() // it only closes connections
+	s.sessions.close()
 }
 
 func writeText(w http.ResponseWriter, text string) {

@@ -1,0 +1,124 @@
+package hollow
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// What was written into a container counts with its names, and has maxWritten bytes at most.
+	maxWritten = 1 << 20
+	fileCost   = 128 // of each file and folder, besides its name and its text
+
+	dirMode = fs.ModeDir | 0o755
+)
+
+// file is a file or a folder. It does not change.
+type file struct {
+	text    []byte
+	mode    fs.FileMode
+	changed time.Time
+	fixed   bool // it was mounted
+}
+
+// files is the file system of a container. It is safe for concurrent use. Its errors are those of the system.
+type files struct {
+	mu      sync.Mutex // guards what follows
+	all     map[string]file
+	written int // in bytes
+}
+
+// newFiles returns a file system with files that are mounted over others.
+func newFiles(own, mounted map[string][]byte) *files {
+	f, now := &files{all: map[string]file{}}, time.Now()
+	for name, text := range own {
+		f.put(name, file{text: text, mode: 0o644, changed: now})
+	}
+	for name, text := range mounted {
+		f.put(name, file{text: text, mode: 0o644, changed: now, fixed: true})
+	}
+	f.put("/tmp", file{mode: fs.ModeDir | fs.ModeSticky | 0o777, changed: now})
+	f.written = 0
+	return f
+}
+
+// put sets a file or a folder, and makes the folders above it.
+func (f *files) put(name string, put file) {
+	name = path.Clean(name)
+	if parent := path.Dir(name); parent != name {
+		if _, exists := f.all[parent]; !exists {
+			f.put(parent, file{mode: dirMode, changed: put.changed})
+		}
+	}
+	f.written += cost(name, put) - cost(name, f.all[name])
+	f.all[name] = put
+}
+
+// cost returns how much a file counts, 0 for none.
+func cost(name string, of file) int {
+	if of.changed.IsZero() {
+		return 0
+	}
+	return fileCost + len(name) + len(of.text)
+}
+
+// get returns the file or folder of a clean, absolute path.
+func (f *files) get(name string) (file, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	got, exists := f.all[name]
+	if !exists {
+		return file{}, syscall.ENOENT
+	}
+	return got, nil
+}
+
+// write sets a file or a folder. The text belongs to the file system then.
+func (f *files) write(name string, text []byte, mode fs.FileMode) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	there, exists := f.all[name]
+	switch {
+	case exists && there.fixed:
+		return syscall.EROFS
+	case exists && there.mode.IsDir() && mode.IsDir():
+		return nil
+	case exists && there.mode.IsDir():
+		return syscall.EISDIR
+	case exists && mode.IsDir():
+		return syscall.EEXIST
+	}
+	missing := 0
+	for parent := path.Dir(name); ; parent = path.Dir(parent) {
+		if above, exists := f.all[parent]; exists {
+			if !above.mode.IsDir() {
+				return syscall.ENOTDIR
+			}
+			break
+		}
+		missing += fileCost + len(parent)
+	}
+	put := file{text: text, mode: mode, changed: time.Now()}
+	if f.written+missing+cost(name, put)-cost(name, there) > maxWritten {
+		return syscall.ENOSPC
+	}
+	f.put(name, put)
+	return nil
+}
+
+// under returns the names of what is in a folder, and with deep also in those below it, in order.
+func (f *files) under(folder string, deep bool) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	prefix := strings.TrimSuffix(folder, "/") + "/"
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.all)), func(name string) bool {
+		rest, below := strings.CutPrefix(name, prefix)
+		return !below || rest == "" || !deep && strings.Contains(rest, "/")
+	})
+}

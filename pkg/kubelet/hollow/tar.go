@@ -1,0 +1,134 @@
+package hollow
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+var errTarUse = errors.New("only c or x with f - , m, p and v, and -C, are known")
+
+// tar packs and unpacks as kubectl cp asks for it: cf - PATH, and xmf - -C FOLDER.
+func (p *process) tar() int32 {
+	names, what, err := p.tarOptions()
+	if err == nil && what == 'c' {
+		err = p.pack(names)
+	} else if err == nil {
+		err = p.unpack()
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(p.stderr, "tar: %v\n", err) // nobody may listen
+		return 1
+	}
+	return 0
+}
+
+// tarOptions returns the names to pack, and whether to pack, c, or to unpack, x. It changes the folder.
+func (p *process) tarOptions() (names []string, what rune, err error) {
+	for i := 0; i < len(p.args); i++ {
+		arg := p.args[i]
+		switch {
+		case arg == "-C" && i+1 < len(p.args):
+			i++
+			in := *p.inside
+			in.dir, p.inside = p.at(p.args[i]), &in
+		case arg == "--no-same-permissions", arg == "--no-same-owner":
+		case i == 0 || len(arg) > 1 && arg[0] == '-':
+			for _, letter := range strings.TrimPrefix(arg, "-") {
+				switch {
+				case what == 0 && strings.ContainsRune("cx", letter):
+					what = letter
+				case letter == 'f' && i+1 < len(p.args) && p.args[i+1] == "-":
+					p.args = append(append([]string{}, p.args[:i+1]...), p.args[i+2:]...)
+				case !strings.ContainsRune("mpv", letter):
+					return nil, 0, errTarUse
+				}
+			}
+		default:
+			names = append(names, arg)
+		}
+	}
+	if what == 0 || (what == 'c') != (len(names) > 0) {
+		return nil, 0, errTarUse
+	}
+	return names, what, nil
+}
+
+// pack writes files, and folders with what is in them.
+func (p *process) pack(names []string) error {
+	w := tar.NewWriter(p.stdout)
+	for _, name := range names {
+		full := p.at(name)
+		if _, err := p.files.get(full); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		for _, each := range append([]string{full}, p.files.under(full, true)...) {
+			if err := p.packOne(w, strings.TrimPrefix(name+strings.TrimPrefix(each, full), "/"), each); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Close()
+}
+
+func (p *process) packOne(w *tar.Writer, name, full string) error {
+	packed, err := p.files.get(full)
+	if err != nil {
+		return fmt.Errorf("%s: %w", full, err)
+	}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(packed.text)), Mode: int64(packed.mode.Perm()), ModTime: packed.changed}
+	if packed.mode.IsDir() {
+		header.Typeflag, header.Name = tar.TypeDir, path.Clean(name)+"/"
+	}
+	if err := w.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = w.Write(packed.text)
+	return err
+}
+
+// unpack writes the files and folders of the input.
+func (p *process) unpack() error {
+	if in, err := p.files.get(p.dir); err != nil {
+		return fmt.Errorf("can't change directory to '%s': %w", p.dir, err)
+	} else if !in.mode.IsDir() {
+		return fmt.Errorf("can't change directory to '%s': %w", p.dir, syscall.ENOTDIR)
+	}
+	r := tar.NewReader(p.stdin)
+	for {
+		header, err := r.Next()
+		if err == io.EOF {
+			_, err = io.Copy(io.Discard, p.stdin) // what fills the last block, so that the client can write it
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.unpackOne(header, r); err != nil {
+			return fmt.Errorf("%s: %w", header.Name, err)
+		}
+	}
+}
+
+func (p *process) unpackOne(header *tar.Header, r io.Reader) error {
+	full := path.Join(p.dir, path.Join("/", header.Name))
+	switch header.Typeflag {
+	case tar.TypeDir:
+		return p.files.write(full, nil, fs.ModeDir|fs.FileMode(header.Mode).Perm())
+	case tar.TypeReg:
+		if header.Size > maxWritten {
+			return syscall.ENOSPC
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		return p.files.write(full, text, fs.FileMode(header.Mode).Perm())
+	}
+	return fmt.Errorf("neither a file nor a folder: %w", syscall.ENOTSUP)
+}

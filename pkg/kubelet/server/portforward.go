@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/portforward"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+)
+
+// maxForwards is how many connections one session has at a time, with those that are not complete.
+const maxForwards = 1000
+
+// Dial opens a connection. It is safe for concurrent use.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// forwarder passes on the connections of a session to a pod.
+type forwarder struct {
+	pod  Pod
+	dial Dial
+}
+
+// servePortForward passes on connections to the ports of a pod, as today's kubelet does.
+func (s *server) servePortForward(w http.ResponseWriter, req *http.Request) {
+	pod := s.host.Pod(req.PathValue("namespace") + "/" + req.PathValue("pod"))
+	if pod == nil {
+		http.Error(w, "pod does not exist", http.StatusNotFound)
+		return
+	}
+	if !isOf(pod, req) {
+		http.Error(w, "pod not found", http.StatusNotFound)
+		return
+	}
+	f := forwarder{pod, s.dial}
+	switch {
+	case wsstream.IsWebSocketRequestWithTunnelingProtocol(req):
+		f.overTunnel(w, req)
+	case wsstream.IsWebSocketRequest(req):
+		f.overWebSocket(w, req)
+	default:
+		if conn, streams := upgrade(w, req, []string{portforward.PortForwardV1Name}); conn != nil {
+			f.serve(req.Context(), conn, streams)
+		}
+	}
+}
+
+// overTunnel speaks SPDY in the messages of a web socket.
+func (f forwarder) overTunnel(w http.ResponseWriter, req *http.Request) {
+	const protocol = portforward.WebsocketsSPDYTunnelingPortForwardV1
+	socket, err := websocket.Accept(w, req, &websocket.AcceptOptions{Subprotocols: []string{protocol}, InsecureSkipVerify: true}) // the session has verified it
+	if err != nil {
+		return // it has answered
+	}
+	defer socket.CloseNow() // it is closed already
+	if socket.Subprotocol() != protocol {
+		_ = socket.Close(websocket.StatusProtocolError, "no known protocol") // the client has gone
+		return
+	}
+	streams := make(chan opened)
+	conn, err := spdy.NewServerConnection(websocket.NetConn(req.Context(), socket, websocket.MessageBinary), sendTo(req.Context(), streams))
+	if err != nil {
+		return
+	}
+	conn.SetIdleTimeout(idleTimeout)
+	f.serve(req.Context(), conn, streams)
+}
+
+// pair are the two streams of a connection.
+type pair struct {
+	data, err httpstream.Stream
+	expire    *time.Timer
+}
+
+// serve passes on connections until the client closes its connection or the context ends.
+func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, streams <-chan opened) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer conn.Close()
+	defer cancel()
+	pairs, expired := map[string]*pair{}, make(chan string)
+	places := make(chan struct{}, maxForwards)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-conn.CloseChan():
+			return
+		case id := <-expired:
+			if p := pairs[id]; p != nil {
+				p.drop(conn)
+				delete(pairs, id)
+				<-places
+			}
+		case s := <-streams:
+			id := s.Headers().Get(corev1.PortForwardRequestIDHeader)
+			p := pairs[id]
+			if p == nil {
+				select {
+				case places <- struct{}{}:
+				default:
+					_ = s.Reset() // the client has gone
+					continue
+				}
+				p = &pair{expire: time.AfterFunc(createTimeout, func() {
+					select {
+					case expired <- id:
+					case <-ctx.Done():
+					}
+				})}
+				pairs[id] = p
+			}
+			if !p.add(s) {
+				_ = s.Reset() // the client has gone
+			}
+			if p.data != nil && p.err != nil && p.expire.Stop() {
+				delete(pairs, id)
+				running.Go(func() {
+					defer func() { <-places }()
+					defer conn.RemoveStreams(p.data, p.err)
+					f.pass(ctx, p)
+				})
+			}
+		}
+	}
+}
+
+// add adds a stream, and reports whether it belongs there.
+func (p *pair) add(s httpstream.Stream) bool {
+	switch kind := s.Headers().Get(corev1.StreamType); {
+	case kind == corev1.StreamTypeData && p.data == nil:
+		p.data = s
+	case kind == corev1.StreamTypeError && p.err == nil:
+		p.err = s
+	default:
+		return false
+	}
+	return true
+}
+
+// drop resets the streams that there are.
+func (p *pair) drop(conn httpstream.Connection) {
+	for _, s := range []httpstream.Stream{p.data, p.err} {
+		if s != nil {
+			_ = s.Reset() // the client has gone
+			conn.RemoveStreams(s)
+		}
+	}
+}
+
+// pass passes on a connection, and tells an error.
+func (f forwarder) pass(ctx context.Context, p *pair) {
+	port, err := parsePort(p.data.Headers().Get(corev1.PortHeader))
+	if err == nil {
+		err = f.forward(ctx, port, p.data)
+	}
+	if err != nil {
+		f.tell(p.err, port, err)
+		_ = p.data.Reset() // the client has gone
+	}
+	_ = p.err.Close() // the client has gone
+}
+
+// tell tells an error as today's kubelet does.
+func (f forwarder) tell(w io.Writer, port uint16, err error) {
+	pod := f.pod.Object()
+	_, _ = fmt.Fprintf(w, "error forwarding port %d to pod %s, uid %s: %v", port, pod.Name, pod.UID, err) // the client has gone
+}
+
+func parsePort(text string) (uint16, error) {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return 0, fmt.Errorf("%.40q is not a port", text)
+	}
+	return uint16(port), nil
+}
+
+// forward connects to a port, and passes on what both sides send, until both have ended.
+func (f forwarder) forward(ctx context.Context, port uint16, client io.ReadWriteCloser) error {
+	conn, err := f.dial(ctx, "tcp", f.pod.Address(port))
+	if err != nil {
+		return fmt.Errorf("failed to connect to port %d inside the pod: %w", port, err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer conn.Close()
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		if _, err := io.Copy(conn, client); err != nil {
+			_ = conn.Close() // it has failed anyway
+		} else if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite() // the other side has gone
+		}
+	})
+	_, err = io.Copy(client, conn)
+	_ = client.Close() // the client has gone
+	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	sending.Wait()
+	return err
+}
+
+// overWebSocket passes on one connection to each port of the query, by two channels of a web socket. What these
+// send begins with the port.
+func (f forwarder) overWebSocket(w http.ResponseWriter, req *http.Request) {
+	var ports []uint16
+	for _, text := range strings.Split(strings.Join(req.URL.Query()[corev1.PortHeader], ","), ",") {
+		port, err := parsePort(text)
+		if err != nil || len(ports) == maxChannels/2 {
+			http.Error(w, fmt.Sprintf("query parameter \"port\": %.40q is not a port, or there are too many", text), http.StatusBadRequest)
+			return
+		}
+		ports = append(ports, port)
+	}
+	var channels []wsstream.ChannelType
+	for range ports {
+		channels = append(channels, wsstream.ReadWriteChannel, wsstream.WriteChannel)
+	}
+	socket := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
+		"": {Binary: true, Channels: channels},
+		"v4." + wsstream.ChannelWebSocketProtocol:       {Binary: true, Channels: channels},
+		"v4." + wsstream.Base64ChannelWebSocketProtocol: {Channels: channels},
+	})
+	socket.SetIdleTimeout(idleTimeout)
+	_, streams, err := socket.Open(w, req)
+	if err != nil {
+		return // it has answered
+	}
+	defer socket.Close()
+	var running sync.WaitGroup
+	for i, port := range ports {
+		running.Go(func() {
+			data, errs := streams[2*i], streams[2*i+1]
+			number := binary.LittleEndian.AppendUint16(nil, port)
+			_, _ = data.Write(number) // the client has gone
+			_, _ = errs.Write(number)
+			if err := f.forward(req.Context(), port, data); err != nil {
+				f.tell(errs, port, err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// maxChannels is how many a web socket can number.
+const maxChannels = 255

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+const (
+	idleTimeout    = 4 * time.Hour    // of a session in which nothing is sent
+	createTimeout  = 30 * time.Second // for a client to open its streams
+	maxSessions    = 1000             // at a time
+	tooManyRetries = "10"             // when to try again, in seconds
+)
+
+// sessions are the requests whose connections have become streams. They are safe for concurrent use.
+type sessions struct {
+	ctx context.Context // they end with it
+	end context.CancelFunc
+
+	mu      sync.Mutex // guards what follows
+	count   int
+	running sync.WaitGroup
+}
+
+// begin counts one more session, and reports whether it may begin.
+func (s *sessions) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count >= maxSessions || s.ctx.Err() != nil {
+		return false
+	}
+	s.count++
+	s.running.Add(1)
+	return true
+}
+
+func (s *sessions) done() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count--
+	s.running.Done()
+}
+
+// close ends the sessions, and waits for them.
+func (s *sessions) close() {
+	s.mu.Lock()
+	s.end()
+	s.mu.Unlock() // from now on none begins
+	s.running.Wait()
+}
+
+// session returns a handler of requests whose connections become streams. The context of its request ends with the
+// connection, which ends with the handler.
+func (s *sessions) session(serve http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		if !isSameSite(req) {
+			http.Error(w, "a page of another site may not connect", http.StatusForbidden)
+			return
+		}
+		if !s.begin() {
+			w.Header().Set("Retry-After", tooManyRetries)
+			http.Error(w, "maximum number of in-flight requests exceeded", http.StatusTooManyRequests)
+			return
+		}
+		defer s.done()
+		ctx, cancel := context.WithCancel(klog.NewContext(s.ctx, klog.Logger{})) // it logs nothing: a client that has gone is no news
+		defer cancel()
+		serve(&hijacked{w, ctx, cancel}, req.WithContext(ctx))
+	}
+}
+
+// isSameSite reports whether a request does not come from a page of another site: a browser would let any page
+// connect to this machine.
+func isSameSite(req *http.Request) bool {
+	origin := req.Header.Get("Origin")
+	from, err := url.Parse(origin)
+	return origin == "" || err == nil && from.Host == req.Host
+}
+
+// hijacked lets a connection that is taken over end with a context, and the context with it.
+type hijacked struct {
+	http.ResponseWriter
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = conn.SetDeadline(time.Time{}) // a connection without deadlines needs none
+	context.AfterFunc(h.ctx, func() { _ = conn.Close() })
+	already, err := buffered.Reader.Peek(buffered.Reader.Buffered())
+	if err != nil {
+		return nil, nil, err
+	}
+	both := &tied{&unread{conn, bytes.Clone(already)}, h.cancel}
+	return both, bufio.NewReadWriter(bufio.NewReader(both), bufio.NewWriter(both)), nil
+}
+
+// tied is a connection that ends a context when the client has closed it, or the server.
+type tied struct {
+	net.Conn
+	cancel context.CancelFunc
+}
+
+// Read implements net.Conn.
+func (t *tied) Read(to []byte) (int, error) {
+	n, err := t.Conn.Read(to)
+	if err != nil {
+		t.cancel()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (t *tied) Close() error {
+	defer t.cancel()
+	return t.Conn.Close()
+}
