@@ -80,7 +80,7 @@ func (f forwarder) overTunnel(w http.ResponseWriter, req *http.Request) {
 
 // pair are the two streams of a connection.
 type pair struct {
-	data, err httpstream.Stream
+	data, err opened // without a stream until they are there
 	expire    *time.Timer
 }
 
@@ -126,11 +126,11 @@ func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, stream
 			if !p.add(s) {
 				_ = s.Reset() // the client has gone
 			}
-			if p.data != nil && p.err != nil && p.expire.Stop() {
+			if p.data.Stream != nil && p.err.Stream != nil && p.expire.Stop() {
 				delete(pairs, id)
 				running.Go(func() {
 					defer func() { <-places }()
-					defer conn.RemoveStreams(p.data, p.err)
+					defer conn.RemoveStreams(p.data.Stream, p.err.Stream)
 					f.pass(ctx, p)
 				})
 			}
@@ -139,11 +139,11 @@ func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, stream
 }
 
 // add adds a stream, and reports whether it belongs there.
-func (p *pair) add(s httpstream.Stream) bool {
+func (p *pair) add(s opened) bool {
 	switch kind := s.Headers().Get(corev1.StreamType); {
-	case kind == corev1.StreamTypeData && p.data == nil:
+	case kind == corev1.StreamTypeData && p.data.Stream == nil:
 		p.data = s
-	case kind == corev1.StreamTypeError && p.err == nil:
+	case kind == corev1.StreamTypeError && p.err.Stream == nil:
 		p.err = s
 	default:
 		return false
@@ -153,16 +153,18 @@ func (p *pair) add(s httpstream.Stream) bool {
 
 // drop resets the streams that there are.
 func (p *pair) drop(conn httpstream.Connection) {
-	for _, s := range []httpstream.Stream{p.data, p.err} {
-		if s != nil {
+	for _, s := range []opened{p.data, p.err} {
+		if s.Stream != nil {
 			_ = s.Reset() // the client has gone
-			conn.RemoveStreams(s)
+			conn.RemoveStreams(s.Stream)
 		}
 	}
 }
 
 // pass passes on a connection, and tells an error.
 func (f forwarder) pass(ctx context.Context, p *pair) {
+	p.data.wait(ctx)
+	p.err.wait(ctx)
 	port, err := parsePort(p.data.Headers().Get(corev1.PortHeader))
 	if err == nil {
 		err = f.forward(ctx, port, p.data)

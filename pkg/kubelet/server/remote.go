@@ -195,10 +195,7 @@ func overSPDY(w http.ResponseWriter, req *http.Request, wants wanted) *remote {
 			}
 			delete(missing, kind)
 			r.set(kind, s)
-			select {
-			case <-s.replied:
-			case <-ctx.Done():
-			}
+			s.wait(ctx)
 		case <-ctx.Done():
 			_ = conn.Close() // it has ended anyway
 			return nil

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	idleTimeout    = 4 * time.Hour    // of a session in which nothing is sent
-	createTimeout  = 30 * time.Second // for a client to open its streams
-	maxSessions    = 1000             // at a time
-	tooManyRetries = "10"             // when to try again, in seconds
+	idleTimeout   = 4 * time.Hour    // of a session in which nothing is sent
+	createTimeout = 30 * time.Second // for a client to open its streams
+	endTimeout    = time.Second      // for a session that must end to tell its client
+	maxSessions   = 1000             // at a time
+	retryAfter    = "10"             // when there are too many, in seconds
 )
 
 // sessions are the requests whose connections have become streams. They are safe for concurrent use.
@@ -66,14 +67,16 @@ func (s *sessions) session(serve http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if !s.begin() {
-			w.Header().Set("Retry-After", tooManyRetries)
+			w.Header().Set("Retry-After", retryAfter)
 			http.Error(w, "maximum number of in-flight requests exceeded", http.StatusTooManyRequests)
 			return
 		}
 		defer s.done()
 		ctx, cancel := context.WithCancel(klog.NewContext(s.ctx, klog.Logger{})) // it logs nothing: a client that has gone is no news
 		defer cancel()
-		serve(&hijacked{w, ctx, cancel}, req.WithContext(ctx))
+		h := &hijacked{ResponseWriter: w, ctx: ctx, cancel: cancel}
+		defer h.close()
+		serve(h, req.WithContext(ctx))
 	}
 }
 
@@ -85,11 +88,18 @@ func isSameSite(req *http.Request) bool {
 	return origin == "" || err == nil && from.Host == req.Host
 }
 
-// hijacked lets a connection that is taken over end with a context, and the context with it.
+// hijacked lets a connection that is taken over end soon after a context, and the context with it.
 type hijacked struct {
 	http.ResponseWriter
 	ctx    context.Context
 	cancel context.CancelFunc
+	conn   net.Conn // nil if it was not taken over
+}
+
+func (h *hijacked) close() {
+	if h.conn != nil {
+		_ = h.conn.Close() // it may be closed already
+	}
 }
 
 // Hijack implements http.Hijacker.
@@ -99,7 +109,8 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	_ = conn.SetDeadline(time.Time{}) // a connection without deadlines needs none
-	context.AfterFunc(h.ctx, func() { _ = conn.Close() })
+	h.conn = conn
+	context.AfterFunc(h.ctx, func() { time.AfterFunc(endTimeout, func() { _ = conn.Close() }) }) // for a client that does not read
 	already, err := buffered.Reader.Peek(buffered.Reader.Buffered())
 	if err != nil {
 		return nil, nil, err

@@ -15,6 +15,14 @@ type opened struct {
 	replied <-chan struct{} // closed when the client has been told
 }
 
+// wait waits until the client has been told, or a context ends. Before that, the client takes a reset for a refusal.
+func (s opened) wait(ctx context.Context) {
+	select {
+	case <-s.replied:
+	case <-ctx.Done():
+	}
+}
+
 // upgrade makes the connection of a session one of SPDY, and returns it with the streams that its client opens. It
 // returns nil if it has answered with an error.
 func upgrade(w http.ResponseWriter, req *http.Request, protocols []string) (httpstream.Connection, <-chan opened) {
