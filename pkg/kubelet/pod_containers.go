@@ -72,7 +72,7 @@ func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 // notice handles changes of the state of a container.
 func (w *podWorker) notice(c *container, now time.Time) {
 	phase := c.phase()
-	if phase == cri.Running && !c.begun {
+	if ranByItself := phase == cri.Exited && c.run != nil && !c.stopping; (phase == cri.Running || ranByItself) && !c.begun {
 		c.begun = true
 		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.name)
 		w.startProbes(c, now)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -189,7 +190,7 @@ func (p *process) ls() (code int32) {
 				line = path.Base(full)
 			}
 			if listed, err := p.files.get(full); err == nil && strings.Contains(given, "l") {
-				line = fmt.Sprintf("%v 1 root root %8d %s %s", listed.mode, len(listed.text), listed.changed.UTC().Format("Jan _2 15:04"), line)
+				line = fmt.Sprintf("%v 1 root root %8d %s %s", listed.mode&(fs.ModeDir|fs.ModePerm), len(listed.text), listed.changed.UTC().Format("Jan _2 15:04"), line)
 			}
 			lines = append(lines, line)
 		}
