@@ -148,6 +148,40 @@ func TestAPortOfAPodIsForwarded(t *testing.T) {
 	}
 }
 
+func TestAClientMustOpenTheStreamsThatItHasAskedForInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web-1"))
+		pass(time.Second)
+		conn, refused := c.upgrade("/exec/default/web-1/web?output=1&command=env", "v5.channel.k8s.io")
+		require.Empty(t, refused)
+		c.stream(conn, map[string]string{corev1.StreamType: corev1.StreamTypeStdout})
+		pass(29 * time.Second)
+		select {
+		case <-conn.CloseChan():
+			assert.Fail(t, "it may still open one")
+		default:
+		}
+		pass(2 * time.Second)
+		<-conn.CloseChan()
+	})
+}
+
+func TestStreamsInWhichNothingIsSentEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.config.NodeStatusUpdateFrequency = time.Hour
+		c.start()
+		c.create(makePod("web-1"))
+		pass(time.Second)
+		began := time.Now()
+		c.run("/exec/default/web-1/web?output=1&command=sleep&command=5h")
+		assert.Equal(t, 4*time.Hour, time.Since(began))
+	})
+}
+
 func TestStreamsEndWithTheirKubelet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

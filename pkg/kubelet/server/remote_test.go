@@ -185,6 +185,28 @@ func TestARequestForStreamsThatCannotBeIsAnswered(t *testing.T) {
 	}
 }
 
+func TestOtherStreamsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := serve(t, &fakePod{run: startHollow(t, plain)})
+	dialer, err := spdyDialer(s.config("http"), s.url("http", "/exec/default/web/web", ask(false, "sleep", "1h")))
+	require.NoError(t, err)
+	conn, _, err := dialer.Dial("v4.channel.k8s.io")
+	require.NoError(t, err)
+	defer conn.Close()
+	for _, row := range []struct {
+		kind string
+		ok   bool
+	}{{"strange", false}, {"stdin", false}, {"error", true}, {"error", false}, {"stdout", true}, {"stderr", true}, {"stdout", false}, {"resize", false}} {
+		stream, err := conn.CreateStream(http.Header{http.CanonicalHeaderKey(corev1.StreamType): {row.kind}})
+		if row.ok {
+			require.NoError(t, err)
+		} else if err == nil { // it is told after the answer
+			_, err = io.ReadAll(stream)
+			assert.NoError(t, err, "it has ended, while the command runs")
+		}
+	}
+}
+
 // waiting is a container whose commands run until their context ends.
 type waiting struct {
 	cri.Container
