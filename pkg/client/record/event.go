@@ -24,8 +24,11 @@ type EventRecorder interface {
 	Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{})
 }
 
-// maxMessage is how long the server lets the message of an event be, in bytes.
-const maxMessage = 1024
+// The server limits how long the message and the instance of an event are, in bytes.
+const (
+	maxMessage  = 1024
+	maxInstance = 128
+)
 
 // makeEvent returns an event. Those about nodes are in the namespace default.
 //
@@ -35,6 +38,7 @@ const maxMessage = 1024
 func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message string) *corev1.Event {
 	now := metav1.Now()
 	namespace := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
+	instance := cmp.Or(r.Host, r.Component)
 	return &corev1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: r.number(now.Time) + "." + about.GetName()},
 		InvolvedObject:      referenceTo(about),
@@ -43,7 +47,7 @@ func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message s
 		Message:             shorten(message),
 		Source:              corev1.EventSource{Component: r.Component, Host: r.Host},
 		ReportingController: r.Component,
-		ReportingInstance:   cmp.Or(r.Host, r.Component),
+		ReportingInstance:   instance[:min(len(instance), maxInstance)],
 		EventTime:           metav1.MicroTime(now),
 		Action:              reason,
 	}

@@ -110,6 +110,7 @@ func TestAMessageThatIsTooLongIsCut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
+		r.Host = strings.Repeat("m", 253)
 		r.Eventf(web, corev1.EventTypeNormal, "Long", "%s", strings.Repeat("ü", 513))
 		r.Eventf(web, corev1.EventTypeNormal, "Short", "%s", strings.Repeat("ü", 512))
 		synctest.Wait()
