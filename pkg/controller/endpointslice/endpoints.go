@@ -46,11 +46,16 @@ func endpointsByType(service *corev1.Service, all []*corev1.Pod, zoneOf func(nod
 	return byType
 }
 
-// familiesOf returns the IP families of a service. A server without a range of addresses gives it none: then they are those
-// of the pods.
+// familiesOf returns the IP families of a service. A server without a range of addresses gives it none: then it is that of
+// its own address, or those of the pods.
 func familiesOf(service *corev1.Service, backends []endpoint.Backend) []corev1.IPFamily {
 	if len(service.Spec.IPFamilies) > 0 {
 		return service.Spec.IPFamilies
+	}
+	if ip, isAddress := endpoint.Address(service.Spec.ClusterIP); isAddress && ip.Is4() {
+		return []corev1.IPFamily{corev1.IPv4Protocol}
+	} else if isAddress {
+		return []corev1.IPFamily{corev1.IPv6Protocol}
 	}
 	hasIPv6 := slices.ContainsFunc(backends, func(b endpoint.Backend) bool { return b.Address(corev1.IPv6Protocol) != "" })
 	hasIPv4 := slices.ContainsFunc(backends, func(b endpoint.Backend) bool { return b.Address(corev1.IPv4Protocol) != "" })

@@ -396,6 +396,27 @@ func TestNewEndpointsFillUpASliceThatIsWrittenAnyway(t *testing.T) {
 	}
 }
 
+// Otherwise it would be made again and again while both run.
+func TestTheEmptySliceThatTodaysControllerMakesOfTheOtherFamilyStays(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		edit    func(*corev1.Service)
+		removed int
+	}{
+		"nobody knows the families": {func(*corev1.Service) {}, 0},
+		"headless":                  {func(service *corev1.Service) { service.Spec.ClusterIP = corev1.ClusterIPNone }, 0},
+		"it has an address":         {func(service *corev1.Service) { service.Spec.ClusterIP = "10.0.0.1" }, 1},
+		"it has families":           {func(service *corev1.Service) { service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }, 1},
+	} {
+		service := web(row.edit)
+		empty := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: service.UID}}}, AddressType: discoveryv1.AddressTypeIPv6}
+		p := &plan{service: service, labels: sliceLabels(service), isTaken: func(string) bool { return false }}
+		p.make(endpointsByType(service, []*corev1.Pod{podOf("a", "10.1.0.1")}, func(string) string { return "" }), []*discoveryv1.EndpointSlice{empty})
+		assert.Equal(t, []string{"IPv4 80: 10.1.0.1"}, texts(p.create), name)
+		assert.Len(t, p.remove, row.removed, name)
+	}
+}
+
 func TestPortsInAnotherOrderAreTheSame(t *testing.T) {
 	t.Parallel()
 	a, b := discoveryv1.EndpointPort{Name: new("a"), Port: new(int32(1))}, discoveryv1.EndpointPort{Name: new("b")}

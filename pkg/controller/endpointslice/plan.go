@@ -43,6 +43,9 @@ func (p *plan) make(wanted map[discoveryv1.AddressType]groups, own []*discoveryv
 	slices.SortFunc(own, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 	ofType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, slice := range own {
+		if wanted[slice.AddressType] == nil && len(slice.Endpoints) == 0 && p.isOfUnknownFamily() && isOwnedBy(slice, p.service) {
+			continue // today's controller has one of each family then, and would make it again
+		}
 		if wanted[slice.AddressType] == nil || !isOwnedBy(slice, p.service) { // of an earlier service, or by hand
 			p.remove = append(p.remove, slice)
 			continue
@@ -53,6 +56,12 @@ func (p *plan) make(wanted map[discoveryv1.AddressType]groups, own []*discoveryv
 		p.makeType(addressType, wanted[addressType], ofType[addressType])
 	}
 	p.note(len(own) == 0)
+}
+
+// isOfUnknownFamily reports whether only the pods tell the IP families of the service.
+func (p *plan) isOfUnknownFamily() bool {
+	spec := &p.service.Spec
+	return len(spec.IPFamilies) == 0 && (spec.ClusterIP == "" || spec.ClusterIP == corev1.ClusterIPNone)
 }
 
 func isOwnedBy(slice *discoveryv1.EndpointSlice, service *corev1.Service) bool {
