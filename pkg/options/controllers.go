@@ -31,12 +31,17 @@ var ofServer = list{ClusterRoleAggregation, EndpointSliceMirroring, GarbageColle
 
 // The names of the controllers of the controller manager, as in today's.
 const (
-	EndpointController    = "endpoints-controller"
-	NodeController        = "node-lifecycle-controller"
-	ReplicationController = "replicationcontroller-controller"
+	CronJobController       = "cronjob-controller"
+	DeploymentController    = "deployment-controller"
+	EndpointController      = "endpoints-controller"
+	EndpointSliceController = "endpointslice-controller"
+	JobController           = "job-controller"
+	NodeController          = "node-lifecycle-controller"
+	ReplicaSetController    = "replicaset-controller"
+	ReplicationController   = "replicationcontroller-controller"
 )
 
-var ofManager = list{EndpointController, NodeController, ReplicationController}
+var ofManager = list{CronJobController, DeploymentController, EndpointController, EndpointSliceController, JobController, NodeController, ReplicaSetController, ReplicationController}
 
 // ControllerOptions select the controllers that run in the apiserver, and in the controller manager.
 type ControllerOptions struct {

@@ -172,7 +172,9 @@ the controllers:
                        (with a signing key),
                        validatingadmissionpolicy-status-controller,
                        volumeattributesclass-protection-controller; of the controller
-                       manager endpoints-controller, node-lifecycle-controller,
+                       manager cronjob-controller, deployment-controller,
+                       endpoints-controller, endpointslice-controller, job-controller,
+                       node-lifecycle-controller, replicaset-controller,
                        replicationcontroller-controller
   -enable_garbage_collector  let deleted objects wait for the garbage collector, here or
                        in today's controller manager, if their dependents need it
