@@ -111,10 +111,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 	if err := cache.Await(ctx, expected...); err != nil {
 		return err
 	}
-	switch {
-	case isOfNamespace(failed):
-		return errStale
-	case failed == nil:
+	if failed == nil {
 		m.queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed

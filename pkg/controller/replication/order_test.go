@@ -65,6 +65,7 @@ func TestThePodsThatAreMissedLeastAreDeletedFirst(t *testing.T) {
 		podToLose("ready for a minute", readyFor(time.Minute)),
 		podToLose("ready for an hour, with a sidecar that restarted", func(pod *corev1.Pod) {
 			readyFor(time.Hour)(pod)
+			pod.UID = "3"
 			pod.Spec.InitContainers = []corev1.Container{{Name: "side", RestartPolicy: &always}, {Name: "init"}}
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "side", RestartCount: 1}}
 		}),
@@ -133,9 +134,13 @@ func TestAControllerWithoutASelectorSelectsNothing(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
 	shared := informers.New(clientv1.New(""), 0)
-	assert.False(t, replicationControllers(nil, shared).(kindOf[*corev1.ReplicationController]).view(&corev1.ReplicationController{}).selects(pod))
+	sets := []*set{replicationControllers(nil, shared).(kindOf[*corev1.ReplicationController]).view(&corev1.ReplicationController{})}
 	for _, selector := range []*metav1.LabelSelector{nil, {}, {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Resembles"}}}} {
 		rs := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: selector}}
-		assert.False(t, replicaSets(nil, shared).(kindOf[*appsv1.ReplicaSet]).view(rs).selects(pod))
+		sets = append(sets, replicaSets(nil, shared).(kindOf[*appsv1.ReplicaSet]).view(rs))
+	}
+	for _, s := range sets {
+		assert.False(t, s.selects(pod))
+		assert.True(t, s.selector.Empty(), "nothing is done for it")
 	}
 }

@@ -136,6 +136,41 @@ func TestTheStatusOfAReplicaSetCountsItsPodsAlsoThoseThatAreBeingDeleted(t *test
 	})
 }
 
+// It does not wait as what only the status tells of.
+func TestALostPodIsReplacedAtOnce(t *testing.T) {
+	for name, lose := range map[string]func(b *replicationBench){
+		"it was deleted": func(b *replicationBench) { b.deletePod("web-1") },
+		"it is being deleted": func(b *replicationBench) {
+			b.changePod("web-1", func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/wait"} })
+			b.deletePod("web-1")
+		},
+		"it has failed": func(b *replicationBench) {
+			b.setStatus("web-1", func(status *corev1.PodStatus) { status.Phase = corev1.PodFailed })
+		},
+		"it is not selected": func(b *replicationBench) { b.relabel("web-1", nil) },
+		"another one owns it": func(b *replicationBench) {
+			b.changePod("web-1", func(pod *corev1.Pod) { pod.OwnerReferences[0].UID = "other" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+				b.runReplicaSets()
+				rs := b.createSet(replicaSet("web", 2))
+				b.settle(time.Second)
+				lose(b)
+				b.settle(50 * time.Millisecond)
+				own := 0
+				for _, pod := range b.pods() {
+					if owner := metav1.GetControllerOf(pod); owner != nil && owner.UID == rs.UID && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
+						own++
+					}
+				}
+				assert.Equal(t, 2, own)
+			})
+		})
+	}
+}
+
 func TestManyPodsThatBecomeReadyAtOnceAreToldAtOnce(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.runReplicaSets()
@@ -197,13 +232,8 @@ func TestARefusalIsAConditionUntilItIsOver(t *testing.T) {
 				b.settle(time.Minute)
 				assert.Equal(t, []condition{{corev1.ConditionTrue, "FailedCreate", "no 1", "ReplicaFailure"}}, set.conditions(b))
 				assert.Greater(t, asked.Load(), int64(1))
-				b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
-					if number == 1 {
-						panic(http.ErrAbortHandler)
-					}
-					refuse(number, w, req, next)
-				})
-				b.settle(time.Minute)
+				b.interceptPods(func(int, http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) })
+				b.settle(2 * time.Minute)
 				assert.Len(t, set.conditions(b), 1, "a lost answer says nothing of it")
 				b.Intercept(nil)
 				b.settle(2 * time.Minute)
