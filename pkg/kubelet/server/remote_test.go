@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
+	streamspdy "k8s.io/streaming/pkg/httpstream/spdy"
 
 	"kube2014/pkg/kubelet/cri"
 )
@@ -240,6 +243,28 @@ func TestACommandEndsWhenItsClientHasGone(t *testing.T) {
 			<-w.ended
 		})
 	}
+}
+
+func TestACommandEndsWhenTheConnectionOfItsClientIsCut(t *testing.T) {
+	t.Parallel()
+	w := newWaiting()
+	conn, err := net.Dial("tcp", serve(t, &fakePod{run: w}).host)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST /exec/default/web/web?output=1 HTTP/1.1\r\nHost: k\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n")
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
+	streams, err := streamspdy.NewClientConnection(conn)
+	require.NoError(t, err)
+	for _, kind := range []string{"error", "stdout"} {
+		_, err := streams.CreateStream(http.Header{http.CanonicalHeaderKey(corev1.StreamType): {kind}})
+		require.NoError(t, err)
+	}
+	<-w.begun
+	require.NoError(t, conn.Close())
+	<-w.ended
 }
 
 func TestACommandEndsWithTheServer(t *testing.T) {
