@@ -277,6 +277,50 @@ func TestAClientIsAttachedToACommand(t *testing.T) {
 	}
 }
 
+func TestAClientThatGoesSeesNoMoreAndEndsTheInput(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		once  bool
+		phase cri.Phase
+	}{"of the first client": {true, cri.Exited}, "of all": {false, cri.Running}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := startRunning(t, nil, runs("cat"), func(spec *cri.Spec) { spec.Container.Stdin, spec.Container.StdinOnce = true, row.once })
+				typed, keys := io.Pipe()
+				defer keys.Close()
+				seen := &output{}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				require.NoError(t, s.Attach(ctx, cri.Streams{Stdin: typed, Stdout: seen}))
+				synctest.Wait()
+				assert.Equal(t, row.phase, s.State().Phase)
+				go func() { _ = s.Attach(t.Context(), cri.Streams{Stdin: strings.NewReader("b\n")}) }() // it may have ended
+				synctest.Wait()
+				assert.Empty(t, seen.String())
+			})
+		})
+	}
+}
+
+func TestAClientCanSendMoreThanATarNeeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := startRunning(t, nil)
+		in, out := io.Pipe()
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(out, packed(t, tar.Header{Name: "a", Size: 1})+strings.Repeat("\x00", 20_000))
+			_ = out.Close() // it never fails
+			sent <- err
+		}()
+		code, err := s.Exec(t.Context(), []string{"tar", "xmf", "-"}, cri.Streams{Stdin: in})
+		assert.NoError(t, err)
+		assert.Zero(t, code)
+		assert.NoError(t, <-sent)
+	})
+}
+
 func TestAClientOfAHollowContainerSeesWhatIsLoggedFromNowOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -376,6 +420,7 @@ func TestAContainerHasLittleRoomForFiles(t *testing.T) {
 		"one too large":         {[]tar.Header{{Name: "a", Size: 1 << 20}}, "tar: a: no space left on device\n"},
 		"one that says so":      {[]tar.Header{{Name: "a", Size: 3 << 20}}, "tar: a: no space left on device\n"},
 		"too many":              {many(8000), ": no space left on device\n"},
+		"folders too deep":      {[]tar.Header{{Name: strings.Repeat("d/", 2000) + "a"}}, ": no space left on device\n"},
 		"one that is mounted":   {[]tar.Header{{Name: "config/a"}}, "tar: config/a: read-only file system\n"},
 		"a folder":              {[]tar.Header{{Name: "config"}}, "tar: config: is a directory\n"},
 		"a file as a folder":    {[]tar.Header{{Name: "etc/hosts", Typeflag: tar.TypeDir}}, "tar: etc/hosts: file exists\n"},
