@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -43,12 +44,9 @@ func revisionOf(set *appsv1.ReplicaSet) int64 {
 
 // annotate gives the current replica set the deployment's annotations, and a revision above those of all others.
 func (r *rollout) annotate(set *appsv1.ReplicaSet) {
-	if set.Annotations == nil {
-		set.Annotations = map[string]string{}
-	}
 	for name, value := range r.d.Annotations {
 		if !slices.Contains(notCopied, name) {
-			set.Annotations[name] = value
+			metav1.SetMetaDataAnnotation(&set.ObjectMeta, name, value)
 		}
 	}
 	next := int64(1)
@@ -59,7 +57,7 @@ func (r *rollout) annotate(set *appsv1.ReplicaSet) {
 	if before >= next {
 		return
 	}
-	set.Annotations[revisionAnnotation] = strconv.FormatInt(next, 10)
+	metav1.SetMetaDataAnnotation(&set.ObjectMeta, revisionAnnotation, strconv.FormatInt(next, 10))
 	if before == 0 {
 		return
 	}
@@ -75,37 +73,24 @@ func (r *rollout) annotate(set *appsv1.ReplicaSet) {
 
 // noteSize notes what the deployment wants at a replica set that gets a size.
 func (r *rollout) noteSize(set *appsv1.ReplicaSet) {
-	if set.Annotations == nil {
-		set.Annotations = map[string]string{}
-	}
 	surge, _ := r.limits()
-	set.Annotations[desiredAnnotation] = strconv.Itoa(r.wanted())
-	set.Annotations[maxAnnotation] = strconv.Itoa(r.wanted() + surge)
+	metav1.SetMetaDataAnnotation(&set.ObjectMeta, desiredAnnotation, strconv.Itoa(r.wanted()))
+	metav1.SetMetaDataAnnotation(&set.ObjectMeta, maxAnnotation, strconv.Itoa(r.wanted()+surge))
 }
 
 // makeSet returns a replica set of the deployment's template, without pods.
 func (r *rollout) makeSet() *appsv1.ReplicaSet {
 	hash := hashOf(&r.d.Spec.Template, r.d.Status.CollisionCount)
-	template, selector := r.d.Spec.Template.DeepCopy(), r.d.Spec.Selector.DeepCopy()
-	template.Labels = with(template.Labels, hash)
-	selector.MatchLabels = with(selector.MatchLabels, hash)
+	template := r.d.Spec.Template.DeepCopy()
+	metav1.SetMetaDataLabel(&template.ObjectMeta, appsv1.DefaultDeploymentUniqueLabelKey, hash)
 	set := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.d.Namespace, Name: nameOf(r.d.Name, hash), Labels: template.Labels,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(r.d, controllerKind)}},
-		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), MinReadySeconds: r.d.Spec.MinReadySeconds, Selector: selector, Template: *template},
+		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(0)), MinReadySeconds: r.d.Spec.MinReadySeconds, Template: *template,
+			Selector: metav1.CloneSelectorAndAddLabel(r.d.Spec.Selector, appsv1.DefaultDeploymentUniqueLabelKey, hash)},
 	}
 	r.noteSize(set)
 	return set
-}
-
-// with returns labels with that of a template's hash.
-func with(labels map[string]string, hash string) map[string]string {
-	labels = maps.Clone(labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[appsv1.DefaultDeploymentUniqueLabelKey] = hash
-	return labels
 }
 
 // withoutHash returns a template without the label of its hash.
@@ -124,10 +109,7 @@ func isOf(set *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
 // hashOf returns the hash of a template. As the names of replica sets have it, a create whose answer was lost is not
 // repeated under another name; after a collision, the names are others.
 func hashOf(template *corev1.PodTemplateSpec, collisions *int32) string {
-	text, err := json.Marshal(withoutHash(template))
-	if err != nil { // a template that came as JSON always is JSON again
-		panic(err)
-	}
+	text, _ := json.Marshal(withoutHash(template)) // it cannot fail: the template came as JSON
 	hash := fnv.New32a()
 	hash.Write(text)
 	if collisions != nil {
@@ -149,7 +131,7 @@ func (r *rollout) outdated() []*appsv1.ReplicaSet {
 		return nil
 	}
 	old := slices.DeleteFunc(slices.Clone(r.old), func(set *appsv1.ReplicaSet) bool { return set.DeletionTimestamp != nil })
-	slices.SortStableFunc(old, func(a, b *appsv1.ReplicaSet) int { return int(max(-1, min(1, revisionOf(a)-revisionOf(b)))) })
+	slices.SortStableFunc(old, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
 	old = old[:max(0, len(old)-int(*limit))]
 	return slices.DeleteFunc(old, func(set *appsv1.ReplicaSet) bool {
 		return held(set) > 0 || set.Status.ObservedGeneration < set.Generation

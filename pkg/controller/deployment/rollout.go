@@ -230,12 +230,18 @@ func (r *rollout) roll() map[types.UID]int {
 
 // recreate returns the sizes of the next step of the strategy Recreate.
 func (r *rollout) recreate() map[types.UID]int {
-	sizes := map[types.UID]int{}
-	for _, set := range r.old {
-		sizes[set.UID] = 0
-	}
+	sizes := noPods(r.old)
 	if r.current != nil && !r.oldRuns {
 		sizes[r.current.UID] = r.wanted()
+	}
+	return sizes
+}
+
+// noPods returns the size 0 for replica sets.
+func noPods(sets []*appsv1.ReplicaSet) map[types.UID]int {
+	sizes := map[types.UID]int{}
+	for _, set := range sets {
+		sizes[set.UID] = 0
 	}
 	return sizes
 }

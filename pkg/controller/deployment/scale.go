@@ -28,12 +28,9 @@ func noted(set *appsv1.ReplicaSet, annotation string) (number int, exists bool) 
 // share of pods of each template as before.
 func (r *rollout) scale() map[types.UID]int {
 	wanted, active := r.wanted(), r.active()
-	surge, _ := r.limits()
-	switch {
-	case len(active) == 0 && r.current != nil:
-		active = append(active, r.current)
-	case len(active) == 0 && len(r.old) > 0:
-		active = append(active, r.old[len(r.old)-1])
+	if len(active) == 0 { // the last one gets the first pods
+		all := r.all()
+		active = all[max(0, len(all)-1):]
 	}
 	switch {
 	case len(active) == 0:
@@ -41,32 +38,28 @@ func (r *rollout) scale() map[types.UID]int {
 	case len(active) == 1:
 		return map[types.UID]int{active[0].UID: min(wanted, r.grown(active[0]))}
 	case r.isSaturated():
-		sizes := map[types.UID]int{}
-		for _, set := range r.old {
-			sizes[set.UID] = 0
-		}
-		return sizes
+		return noPods(r.old)
 	case recreates(r.d):
 		return nil
 	}
-	allowed := wanted + surge
-	if wanted == 0 {
-		allowed = 0
+	missing := -sum(active, replicas)
+	if wanted > 0 {
+		surge, _ := r.limits()
+		missing += wanted + surge
 	}
-	missing := allowed - sum(active, replicas)
 	if missing > 0 && (slices.ContainsFunc(r.all(), isBehind) || slices.ContainsFunc(r.all(), isShrinking)) {
 		return nil
 	}
 	return r.proportions(active, missing)
 }
 
-// isSaturated reports whether the current replica set has all wanted pods, and all are available.
+// isSaturated reports whether the current replica set was told what is wanted, and has all of it available.
 func (r *rollout) isSaturated() bool {
 	if r.current == nil {
 		return false
 	}
-	told, isTold := noted(r.current, desiredAnnotation)
-	return isTold && told == r.wanted() && replicas(r.current) == r.wanted() && int(r.current.Status.AvailableReplicas) == r.wanted()
+	told, _ := noted(r.current, desiredAnnotation)
+	return told == r.wanted() && replicas(r.current) == r.wanted() && available(r.current, r.wanted()) == r.wanted()
 }
 
 // proportions returns the sizes of replica sets if pods are missing; a negative number: if there are too many.

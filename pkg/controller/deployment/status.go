@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,13 +32,10 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 	updated.Status = r.status(now)
 	updated.Annotations = maps.Clone(r.d.Annotations)
 	if r.current != nil && revisionOf(r.current) > 0 && r.d.DeletionTimestamp == nil {
-		if updated.Annotations == nil {
-			updated.Annotations = map[string]string{}
-		}
-		updated.Annotations[revisionAnnotation] = r.current.Annotations[revisionAnnotation]
+		metav1.SetMetaDataAnnotation(&updated.ObjectMeta, revisionAnnotation, r.current.Annotations[revisionAnnotation])
 	}
-	if wait := r.untilDeadline(&updated.Status, now); wait > 0 {
-		c.queue.AddAfter(cache.Key(r.d), wait)
+	if progressing := find(&updated.Status, appsv1.DeploymentProgressing); progressing != nil && r.isLimited(progressing) {
+		c.queue.AddAfter(cache.Key(r.d), r.deadline(progressing).Sub(now))
 	}
 	if equality.Semantic.DeepEqual(updated.Status, r.d.Status) && maps.Equal(updated.Annotations, r.d.Annotations) {
 		return nil
@@ -92,35 +90,33 @@ func (r *rollout) status(now time.Time) appsv1.DeploymentStatus {
 	if r.collided {
 		status.CollisionCount = new(valueOf(status.CollisionCount, 0) + 1)
 	}
-	_, unavailable := r.limits()
-	if int(status.AvailableReplicas) >= r.wanted()-unavailable {
-		put(&status, condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, "MinimumReplicasAvailable", "Deployment has minimum availability.", now))
+	if _, unavailable := r.limits(); int(status.AvailableReplicas) >= r.wanted()-unavailable {
+		put(&status, appsv1.DeploymentAvailable, corev1.ConditionTrue, "MinimumReplicasAvailable", "Deployment has minimum availability.", now)
 	} else {
-		put(&status, condition(appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now))
+		put(&status, appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now)
 	}
 	if r.d.DeletionTimestamp != nil {
 		return status
 	}
 	if failure := r.failure(); failure != nil {
-		put(&status, *failure)
+		put(&status, appsv1.DeploymentReplicaFailure, failure.Status, failure.Reason, failure.Message, now)
 	} else {
 		remove(&status, appsv1.DeploymentReplicaFailure)
 	}
 	if !hasDeadline(r.d) {
 		remove(&status, appsv1.DeploymentProgressing)
-	} else if progress := r.progress(&status, now); progress != nil {
-		put(&status, *progress)
+	} else if is, reason, message := r.progress(&status, now); reason != "" {
+		put(&status, appsv1.DeploymentProgressing, is, reason, message, now)
 	}
 	return status
 }
 
 // failure returns what the replica sets say of pods that could not be created or deleted, the current one first; nil: nothing.
-func (r *rollout) failure() *appsv1.DeploymentCondition {
+func (r *rollout) failure() *appsv1.ReplicaSetCondition {
 	for _, set := range slices.Backward(r.all()) {
 		for _, c := range set.Status.Conditions {
 			if c.Type == appsv1.ReplicaSetReplicaFailure {
-				return &appsv1.DeploymentCondition{Type: appsv1.DeploymentReplicaFailure, Status: c.Status, Reason: c.Reason, Message: c.Message,
-					LastTransitionTime: c.LastTransitionTime, LastUpdateTime: c.LastTransitionTime}
+				return &c
 			}
 		}
 	}
@@ -131,44 +127,35 @@ func hasDeadline(d *appsv1.Deployment) bool {
 	return d.Spec.ProgressDeadlineSeconds != nil && *d.Spec.ProgressDeadlineSeconds != math.MaxInt32
 }
 
-// progress returns the condition Progressing of a deployment that has a deadline; nil: it stays as it is.
-func (r *rollout) progress(status *appsv1.DeploymentStatus, now time.Time) *appsv1.DeploymentCondition {
-	before := find(status, appsv1.DeploymentProgressing)
-	reason := ""
-	if before != nil {
-		reason = before.Reason
-	}
-	progressing := func(is corev1.ConditionStatus, reason, message string) *appsv1.DeploymentCondition {
-		return new(condition(appsv1.DeploymentProgressing, is, reason, message, now))
-	}
-	subject := fmt.Sprintf("Deployment %q", r.d.Name)
+// progress returns the condition Progressing of a deployment that has a deadline. Without a reason, it stays as it is.
+func (r *rollout) progress(status *appsv1.DeploymentStatus, now time.Time) (is corev1.ConditionStatus, reason, message string) {
+	before := cmp.Or(find(status, appsv1.DeploymentProgressing), &appsv1.DeploymentCondition{})
+	name, subject, isNew := "", fmt.Sprintf("Deployment %q", r.d.Name), false
 	if r.current != nil {
-		subject = fmt.Sprintf("ReplicaSet %q", r.current.Name)
+		name, subject = r.current.Name, fmt.Sprintf("ReplicaSet %q", r.current.Name)
+		isNew = before.Reason == "" || r.current.Annotations[revisionAnnotation] != r.d.Annotations[revisionAnnotation]
 	}
-	isNew := r.current != nil && r.current.Annotations[revisionAnnotation] != r.d.Annotations[revisionAnnotation]
 	switch {
 	case r.refused != "":
-		return progressing(corev1.ConditionFalse, "ReplicaSetCreateError", r.refused)
-	case r.created && r.current != nil:
-		return progressing(corev1.ConditionTrue, "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", r.current.Name))
-	case r.d.Spec.Paused && reason != deadlineExceeded:
-		return progressing(corev1.ConditionUnknown, isPaused, "Deployment is paused")
+		return corev1.ConditionFalse, "ReplicaSetCreateError", r.refused
+	case r.created:
+		return corev1.ConditionTrue, "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", name)
+	case r.d.Spec.Paused && before.Reason != deadlineExceeded:
+		return corev1.ConditionUnknown, isPaused, "Deployment is paused"
 	case r.d.Spec.Paused, r.isScaled():
-		return nil
-	case reason == isPaused:
-		return progressing(corev1.ConditionUnknown, "DeploymentResumed", "Deployment is resumed")
-	case reason == newSetAvailable && status.Replicas == status.UpdatedReplicas: // pods that are lost later are no rollout
-		return nil
-	case isNew || before == nil && r.current != nil: // also after a create whose answer was lost
-		return progressing(corev1.ConditionTrue, "FoundNewReplicaSet", fmt.Sprintf("Found new replica set %q", r.current.Name))
+	case before.Reason == isPaused:
+		return corev1.ConditionUnknown, "DeploymentResumed", "Deployment is resumed"
+	case before.Reason == newSetAvailable && status.Replicas == status.UpdatedReplicas: // pods that are lost later are no rollout
+	case isNew: // or a create whose answer was lost
+		return corev1.ConditionTrue, "FoundNewReplicaSet", fmt.Sprintf("Found new replica set %q", name)
 	case r.isComplete(*status):
-		return progressing(corev1.ConditionTrue, newSetAvailable, subject+" has successfully progressed.")
+		return corev1.ConditionTrue, newSetAvailable, subject + " has successfully progressed."
 	case r.hasProgressed(status):
-		return progressing(corev1.ConditionTrue, setUpdated, subject+" is progressing.")
-	case before != nil && reason != newSetAvailable && !now.Before(r.deadline(before)):
-		return progressing(corev1.ConditionFalse, deadlineExceeded, subject+" has timed out progressing.")
+		return corev1.ConditionTrue, setUpdated, subject + " is progressing."
+	case r.isLimited(before) && !now.Before(r.deadline(before)):
+		return corev1.ConditionFalse, deadlineExceeded, subject + " has timed out progressing."
 	}
-	return nil
+	return "", "", ""
 }
 
 // hasProgressed reports whether there are more new pods, fewer old ones, or more that work than in the last status.
@@ -179,24 +166,15 @@ func (r *rollout) hasProgressed(status *appsv1.DeploymentStatus) bool {
 		status.ReadyReplicas > before.ReadyReplicas || status.AvailableReplicas > before.AvailableReplicas
 }
 
+// isLimited reports whether a deployment with a condition Progressing must progress until a deadline.
+func (r *rollout) isLimited(progressing *appsv1.DeploymentCondition) bool {
+	return hasDeadline(r.d) && !r.d.Spec.Paused && r.d.DeletionTimestamp == nil &&
+		progressing.Reason != "" && progressing.Reason != deadlineExceeded && progressing.Reason != newSetAvailable
+}
+
 // deadline returns until when a deployment must progress. The time of the condition has no fractions of a second.
 func (r *rollout) deadline(progressing *appsv1.DeploymentCondition) time.Time {
 	return progressing.LastUpdateTime.Add(time.Duration(*r.d.Spec.ProgressDeadlineSeconds)*time.Second + time.Second)
-}
-
-// untilDeadline returns the time until a deployment with a status has timed out; 0: nothing is to be waited for.
-func (r *rollout) untilDeadline(status *appsv1.DeploymentStatus, now time.Time) time.Duration {
-	progressing := find(status, appsv1.DeploymentProgressing)
-	if progressing == nil || !hasDeadline(r.d) || r.d.Spec.Paused || r.d.DeletionTimestamp != nil ||
-		progressing.Reason == deadlineExceeded || progressing.Reason == newSetAvailable {
-		return 0
-	}
-	return max(0, r.deadline(progressing).Sub(now))
-}
-
-func condition(of appsv1.DeploymentConditionType, is corev1.ConditionStatus, reason, message string, now time.Time) appsv1.DeploymentCondition {
-	return appsv1.DeploymentCondition{Type: of, Status: is, Reason: reason, Message: message,
-		LastUpdateTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now)}
 }
 
 // find returns the condition of a type, nil if there is none.
@@ -210,15 +188,17 @@ func find(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType) *a
 }
 
 // put sets a condition, unless it is there with the same reason: only each progress has a time of its own.
-func put(status *appsv1.DeploymentStatus, wanted appsv1.DeploymentCondition) {
-	if before := find(status, wanted.Type); before != nil && before.Status == wanted.Status {
-		if before.Reason == wanted.Reason && wanted.Reason != setUpdated {
+func put(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType, is corev1.ConditionStatus, reason, message string, now time.Time) {
+	since := metav1.NewTime(now)
+	if before := find(status, of); before != nil && before.Status == is {
+		if before.Reason == reason && reason != setUpdated {
 			return
 		}
-		wanted.LastTransitionTime = before.LastTransitionTime
+		since = before.LastTransitionTime
 	}
-	remove(status, wanted.Type)
-	status.Conditions = append(status.Conditions, wanted)
+	remove(status, of)
+	status.Conditions = append(status.Conditions, appsv1.DeploymentCondition{Type: of, Status: is, Reason: reason, Message: message,
+		LastUpdateTime: metav1.NewTime(now), LastTransitionTime: since})
 }
 
 func remove(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType) {
