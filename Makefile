@@ -252,7 +252,7 @@ soak: bin/etcd ## load from 64 clients, and of definitions that come and go, on 
 
 chaos: bin/etcd ## kill members of a real etcd under load, and servers and each part of make cluster, for CHAOS=5m with each API of etcd
 	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h \
-		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestServersThatAreKilledLeaveNoGarbage|TestDefinitionsOfServersThatAreKilledLoseNothing' ./cmd/apiserver
+		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestWhatEverybodyTriesFirstWhilePartsAreKilled|TestServersThatAreKilledLeaveNoGarbage|TestDefinitionsOfServersThatAreKilledLoseNothing' ./cmd/apiserver
 
 bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
 	$(GO) build -o bin/bench ./bench

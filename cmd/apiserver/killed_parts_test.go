@@ -22,31 +22,7 @@ import (
 func TestPartsThatAreKilledLoseNothing(t *testing.T) {
 	duration := chaosTime(t)
 	onBackends(t, func(t *testing.T, b backend) {
-		store, block, port := b.startOne(t), loopbacktest.Claim(t), loopbacktest.FreePort(t)
-		url := "http://" + net.JoinHostPort("127.0.0.1", port)
-		seed := uint64(time.Now().UnixNano())
-		t.Log("the seed is", seed)
-		u := &upheaval{t: t, client: clientv1.New(url), random: rand.New(rand.NewPCG(seed, 2014)), patience: hangs}
-		machines, kubeletPort := strings.Join(block.Machines, ","), loopbacktest.FreePort(t)
-		kubelet := []string{"-kubelet_port", kubeletPort, "-cluster_cidr", block.Pods, "-machines"}
-		processes := map[string][]string{
-			"apiserver":          append(b.flags(store.URL), "-scheduler", "none", "-port", port, "-kubelet_port", kubeletPort, "-machines", machines),
-			"scheduler":          {"-master", url},
-			"controller_manager": {"-master", url},
-			"proxy":              {"-master", url, "-machines", machines},
-		}
-		for name, flags := range processes {
-			u.victims = append(u.victims, processVictim(t, name, append([]string{"-run", name}, flags...)))
-		}
-		for _, machine := range block.Machines {
-			u.victims = append(u.victims, processVictim(t, "kubelet of "+machine, append(append([]string{"-run", "kubelet", "-master", url}, kubelet...), machine)))
-		}
-		for _, v := range u.victims {
-			v.start()
-		}
-		u.victims = append(u.victims, victim{"etcd",
-			func() { assert.NoError(t, store.Kill()) },
-			func() { assert.NoError(t, store.Restart()) }})
+		u := startSeparately(t, b)
 		u.begin()
 		rises := 0
 		for end := time.Now().Add(duration); time.Now().Before(end); rises++ {
@@ -54,6 +30,35 @@ func TestPartsThatAreKilledLoseNothing(t *testing.T) {
 		}
 		t.Log("scaled", rises, "times")
 	})
+}
+
+// startSeparately starts the server, each part, two controller managers and etcd as processes.
+func startSeparately(t *testing.T, b backend) *upheaval {
+	store, block, port := b.startOne(t), loopbacktest.Claim(t), loopbacktest.FreePort(t)
+	url := "http://" + net.JoinHostPort("127.0.0.1", port)
+	seed := uint64(time.Now().UnixNano())
+	t.Log("the seed is", seed)
+	u := &upheaval{t: t, client: clientv1.New(url), random: rand.New(rand.NewPCG(seed, 2014)), patience: hangs, machines: block.Machines}
+	machines, kubeletPort := strings.Join(block.Machines, ","), loopbacktest.FreePort(t)
+	manager := []string{"-run", "controller_manager", "-master", url,
+		"-leader_elect_lease_duration", "3s", "-leader_elect_renew_deadline", "2s", "-leader_elect_retry_period", "500ms"}
+	u.victims = []victim{
+		processVictim(t, "apiserver", append(b.flags(store.URL), "-scheduler", "none", "-port", port, "-kubelet_port", kubeletPort, "-machines", machines)),
+		processVictim(t, "scheduler", []string{"-run", "scheduler", "-master", url}),
+		processVictim(t, "controller manager", manager),
+		processVictim(t, "other controller manager", manager),
+		processVictim(t, "proxy", []string{"-run", "proxy", "-master", url, "-machines", machines}),
+	}
+	for _, machine := range block.Machines {
+		u.victims = append(u.victims, processVictim(t, "kubelet of "+machine, []string{"-run", "kubelet", "-master", url, "-kubelet_port", kubeletPort, "-cluster_cidr", block.Pods, "-machines", machine}))
+	}
+	for _, v := range u.victims {
+		v.start()
+	}
+	u.victims = append(u.victims, victim{"etcd",
+		func() { assert.NoError(t, store.Kill()) },
+		func() { assert.NoError(t, store.Restart()) }})
+	return u
 }
 
 // processVictim is a process that logs to a file.

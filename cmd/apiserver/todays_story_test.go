@@ -3,7 +3,6 @@ package main
 import (
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -115,14 +114,11 @@ func TestAUsersStoryComesToItsEndWithTodaysControllers(t *testing.T) {
 			if isKilled {
 				killed = c.killOften(t)
 			}
-			for _, step := range story {
-				c.tell(t, kubectl, step)
-			}
+			user := teller{kubectl: kubectl, kubeconfig: c.kubeconfig, directory: t.TempDir()}
+			user.tell(t, story)
 			if isKilled {
 				require.Equal(t, 20, <-killed, "kills")
-				for _, step := range story { // once more, undisturbed
-					c.tell(t, kubectl, step)
-				}
+				user.tell(t, story) // once more, undisturbed
 			}
 			for _, line := range c.refused(t) {
 				t.Log("refused", line)
@@ -147,24 +143,4 @@ func (c todaysCluster) killOften(t *testing.T) chan int {
 		killed <- n
 	}()
 	return killed
-}
-
-// tell does a step. A create or a delete that is repeated may have been done before.
-func (c todaysCluster) tell(t *testing.T, kubectl string, step line) {
-	t.Helper()
-	var text string
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		cmd := exec.Command("bash", "-c", "$K -n story "+step.run)
-		cmd.Env = append(os.Environ(), "K="+kubectl, "KUBECONFIG="+c.kubeconfig)
-		printed, err := cmd.CombinedOutput()
-		text = strings.TrimSpace(string(printed))
-		isAction := step.prints == "" && !strings.HasPrefix(step.run, "get ")
-		switch {
-		case isAction && (err == nil || strings.Contains(text, "already exists") || strings.HasPrefix(step.run, "delete ") && strings.Contains(text, "NotFound")):
-			return
-		case !isAction && err == nil && strings.TrimPrefix(text, "No resources found in story namespace.") == step.prints:
-			return
-		}
-		require.True(t, time.Now().Before(end), "%s\nprints %s\n%v\nwant   %s", step.run, text, err, step.prints)
-	}
 }

@@ -35,6 +35,7 @@ type upheaval struct {
 	victims   []victim
 	random    *rand.Rand
 	patience  time.Duration
+	machines  []string
 
 	wanted int // pods of the controller web
 	bare   map[string]bool

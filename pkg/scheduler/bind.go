@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
 )
 
@@ -21,30 +23,31 @@ func (s *Scheduler) settle(ctx context.Context, key string) error {
 }
 
 func (s *Scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) error {
+	asked := time.Now()
 	err := s.config.Client.In(pod.Namespace).Pods().Bind(ctx, &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	})
 	if clientv1.IsRefusal(err) {
-		return s.look(ctx, pod, node, err)
+		return s.look(ctx, pod, node, asked, err)
 	}
 	if err != nil {
 		return err
 	}
-	s.placed(pod, node)
+	s.placed(pod, node, asked)
 	return nil
 }
 
-// placed notes that a pod is bound.
-func (s *Scheduler) placed(pod *corev1.Pod, node string) {
+// placed notes that a pod is bound. Its kubelet may tell of it since that was asked for.
+func (s *Scheduler) placed(pod *corev1.Pod, node string, asked time.Time) {
 	key := cache.Key(pod)
 	s.cluster.settle(key, pod.UID)
 	s.waiting.remove(key)
-	s.config.Recorder.Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", key, node)
+	record.At(asked, s.config.Recorder).Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", key, node)
 }
 
 // look finds out where a pod is whose binding was refused: an earlier binding may have succeeded.
-func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refusal error) error {
+func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, asked time.Time, refusal error) error {
 	key := cache.Key(pod)
 	current, err := s.config.Client.In(pod.Namespace).Pods().Get(ctx, pod.Name)
 	gone := apierrors.IsNotFound(err)
@@ -53,7 +56,7 @@ func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, refu
 	}
 	gone = gone || current.UID != pod.UID
 	if !gone && current.Spec.NodeName == node {
-		s.placed(pod, node)
+		s.placed(pod, node, asked)
 		return nil
 	}
 	s.cluster.unassume(key, pod.UID)

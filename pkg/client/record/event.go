@@ -24,6 +24,24 @@ type EventRecorder interface {
 	Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{})
 }
 
+// At returns a recorder whose events have an earlier time than now: others may report already what follows from them.
+func At(at time.Time, recorder EventRecorder) EventRecorder {
+	if r, ok := recorder.(*Recorder); ok {
+		return earlier{r, at}
+	}
+	return recorder
+}
+
+type earlier struct {
+	*Recorder
+	at time.Time
+}
+
+// Eventf implements EventRecorder.
+func (r earlier) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
+	r.add(r.at, about, eventType, reason, message, args)
+}
+
 // The server limits how long the message and the instance of an event are, in bytes.
 const (
 	maxMessage  = 1024
@@ -35,12 +53,11 @@ const (
 // It has an eventTime, in microseconds, and not the older lastTimestamp, in seconds: kubectl events sorts by the
 // one that there is, and its sort is not stable. For the same reason the name begins with the time: that is the
 // order of a list, which is what kubectl get and describe show.
-func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message string) *corev1.Event {
-	now := metav1.Now()
+func (r *Recorder) makeEvent(at time.Time, about clientv1.Object, eventType, reason, message string) *corev1.Event {
 	namespace := cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)
 	instance := cmp.Or(r.Host, r.Component)
 	return &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: r.number(now.Time) + "." + about.GetName()},
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: r.number(at) + "." + about.GetName()},
 		InvolvedObject:      referenceTo(about),
 		Type:                eventType,
 		Reason:              reason,
@@ -48,17 +65,17 @@ func (r *Recorder) makeEvent(about clientv1.Object, eventType, reason, message s
 		Source:              corev1.EventSource{Component: r.Component, Host: r.Host},
 		ReportingController: r.Component,
 		ReportingInstance:   instance[:min(len(instance), maxInstance)],
-		EventTime:           metav1.MicroTime(now),
+		EventTime:           metav1.NewMicroTime(at),
 		Action:              reason,
 	}
 }
 
-// number returns the beginning of an event's name. Later events of this recorder have greater ones. Those
+// number returns the beginning of the name of an event of a time. Later events of this recorder have greater ones. Those
 // of other recorders are almost certainly different.
-func (r *Recorder) number(now time.Time) string {
+func (r *Recorder) number(at time.Time) string {
 	for {
 		last := r.last.Load()
-		next := max(now.UnixNano(), last+1)
+		next := max(at.UnixNano(), last+1)
 		if r.last.CompareAndSwap(last, next) {
 			return fmt.Sprintf("%016x%08x", next, rand.Uint32())
 		}

@@ -68,11 +68,15 @@ func NewRecorder(config Config) *Recorder {
 
 // Eventf implements EventRecorder.
 func (r *Recorder) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
+	r.add(time.Now(), about, eventType, reason, message, args)
+}
+
+func (r *Recorder) add(at time.Time, about clientv1.Object, eventType, reason, message string, args []interface{}) {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
 	}
 	select {
-	case r.queue <- r.makeEvent(about, eventType, reason, message):
+	case r.queue <- r.makeEvent(at, about, eventType, reason, message):
 	default:
 		r.lost.Store(true)
 	}
