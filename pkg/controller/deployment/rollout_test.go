@@ -109,7 +109,7 @@ func TestTheNextStepOfARollingUpdate(t *testing.T) {
 		"the oldest goes first":            {&state{wants: 5, has: 5, available: 3}, []state{steady(2), steady(6)}, map[string]int{"new": 5, "a": 0, "b": 5}},
 		"the new one has more than wanted": {&state{wants: 12, has: 12, available: 12}, []state{steady(0)}, map[string]int{"new": 10, "a": 0}},
 		"the rest goes":                    {&state{wants: 10, has: 10, available: 10}, []state{steady(3)}, map[string]int{"new": 10, "a": 0}},
-		"the new one is being deleted":     {&state{wants: 5, has: 5, available: 5, isDeleted: true}, []state{steady(8)}, map[string]int{"new": 5, "a": 8}},
+		"the new one is being deleted":     {&state{wants: 2, has: 2, available: 2, isDeleted: true}, []state{steady(8)}, map[string]int{"new": 2, "a": 8}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,6 +134,7 @@ func TestTheNextStepOfAScaledRollout(t *testing.T) {
 		"up, but others are behind": {30, &state{wants: 5, has: 5}, old(state{wants: 8, has: 8, isBehind: true}), map[string]int{"new": 5, "a": 8}},
 		"up, but some delete pods":  {30, &state{wants: 5, has: 5}, old(state{wants: 8, has: 9}), map[string]int{"new": 5, "a": 8}},
 		"of equal ones the younger grows first, by what is over": {11, &state{wants: 6, has: 6}, old(steady(6)), map[string]int{"new": 8, "a": 6}},
+		"shares that are rounded up are no more than there is":   {12, &state{wants: 5, has: 5}, []state{steady(4), steady(4)}, map[string]int{"new": 6, "a": 4, "b": 5}},
 		"only one is active":                         {20, &state{}, old(steady(10)), map[string]int{"new": 0, "a": 20}},
 		"only one is active, others still have pods": {20, &state{wants: 10, has: 10, available: 10}, old(state{has: 5}), map[string]int{"new": 18, "a": 0}},
 		"without what it was told, the pods that there are count": {20, &state{wants: 5, has: 5}, old(state{wants: 8, has: 8, told: "x", most: "x"}),
