@@ -227,6 +227,43 @@ func TestWhatADeletedDeploymentWantedIsNotMade(t *testing.T) {
 	})
 }
 
+// Its copy of the deployments is from before that was deleted, and waits for something.
+func TestADeploymentThatIsBeingDeletedAdoptsAndMakesNothing(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.create(paused(true), func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} })
+		b.blindTo("deployments")
+		b.run()
+		b.settle(time.Second)
+		require.NoError(t, b.client.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		orphan := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{"app": "web"}}}
+		orphan.Spec.Replicas = new(int32(1))
+		orphan.Spec.Selector, orphan.Spec.Template = b.get().Spec.Selector, deploymentOf("web", 1).Spec.Template
+		b.createSet(orphan)
+		b.settle(time.Hour)
+		assert.Equal(t, map[string]int32{"one": 1}, b.sizes())
+		assert.Empty(t, b.set("one").OwnerReferences)
+	})
+}
+
+func TestAnOldReplicaSetThatIsScaledMeanwhileIsNotDeleted(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		var deletes atomic.Int64
+		b.interceptSets(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodDelete && deletes.Add(1) == 1 {
+				b.changeSet(b.set("one").Name, func(set *appsv1.ReplicaSet) { set.Spec.Replicas = new(int32(1)) })
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
+		b.settle(time.Minute)
+		b.change(image("two"))
+		b.settle(time.Minute)
+		assert.Equal(t, map[string]int32{"two": 10}, b.sizes())
+		assert.Equal(t, int64(2), deletes.Load(), "it gets no pods first")
+	})
+}
+
 // The copies show nothing of what is made: what the server has decides.
 func TestAControllerThatSeesNoReplicaSetMakesNoSecondOne(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
