@@ -150,6 +150,36 @@ func TestTheNextStepOfAScaledRollout(t *testing.T) {
 	}
 }
 
+func TestRecreateWaitsForAReplicaSetThatMayStillMakePods(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		old  state
+		want map[string]int
+	}{
+		"it has seen its size":     {state{}, map[string]int{"new": 10, "a": 0}},
+		"it has not":               {state{isBehind: true}, map[string]int{"a": 0}},
+		"it has pods":              {state{has: 1}, map[string]int{"a": 0}},
+		"it is to get no pods yet": {state{wants: 1}, map[string]int{"a": 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRow(nil)
+			r.d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+			old := row.old.set("a", "old", 1)
+			assert.Equal(t, row.want, planned(newRollout(r.d, []*appsv1.ReplicaSet{old}, func(*appsv1.ReplicaSet) []*corev1.Pod { return nil })))
+		})
+	}
+}
+
+// Otherwise what it was told would hold up the next rollout for ever.
+func TestAReplicaSetThatAnotherHasScaledIsToldWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	changes, _ := newRow(nil, state{wants: 10, has: 10, available: 10, told: "5", most: "7"}).plan()
+	assert.Len(t, changes, 1)
+	assert.Equal(t, "10", changes[0].to.Annotations[desiredAnnotation])
+	assert.Equal(t, "13", changes[0].to.Annotations[maxAnnotation])
+}
+
 func TestNamesOfReplicaSetsAreStable(t *testing.T) {
 	t.Parallel()
 	template := templateOf("one")
