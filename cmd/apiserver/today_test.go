@@ -99,14 +99,10 @@ func TestKubectlPrintsTheSameAtTheSecurePort(t *testing.T) {
 	}
 }
 
-// The recorded server had today's controller manager beside it. Ours has its own controllers, which manage what four of the
-// sessions make.
+// The recorded server had today's controller manager beside it. Ours has its own controllers, and our controller manager.
 func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 	t.Parallel()
 	kubectl, sessions := kubectlPath(t), todaysSessions(t, "kubectl-2.json")
-	sessions = slices.DeleteFunc(sessions, func(s today.Session) bool {
-		return s.Name != "namespaces" && s.Name != "config" && s.Name != "own resources" && s.Name != "apply"
-	})
 	for name, store := range flagsFor {
 		for _, session := range sessions {
 			t.Run(session.Name+" backend="+name, func(t *testing.T) {
@@ -114,7 +110,7 @@ func TestKubectlPrintsWhatItPrintsBesideTodaysControllers(t *testing.T) {
 				f := filesOf(t)
 				flags, authority := f.secureFlags()
 				addresses, known := addressesOn(name, session)
-				flags = slices.Concat(flags, store(t), addresses, []string{"-scheduler", "none", "-authorization_mode", "RBAC",
+				flags = slices.Concat(flags, store(t), addresses, []string{"-run", "apiserver,controller_manager", "-scheduler", "none", "-authorization_mode", "RBAC",
 					"-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")}, f.signingFlags())
 				_, _, _, url := secureProgram(t, unhurried, flags...)
 				steps, err := session.RunAs(t.Context(), t.TempDir(), kubectl, kubeconfigFor(t, url, authority, "admin-token"))
