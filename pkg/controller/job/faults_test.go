@@ -126,6 +126,52 @@ func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
 		<-gate
 		b.settle(time.Minute)
 		assert.Equal(t, []string{"pi-2"}, b.names())
+		for _, event := range b.takeEvents() {
+			assert.NotContains(t, event, "Deleted", "there were never two")
+		}
+	})
+}
+
+// Another controller has counted a pod that this one never saw.
+func TestNoPodIsCreatedFromAStaleCopyOfTheJob(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		gate := make(chan struct{}, 1) // full while the watch is held up
+		var mu sync.Mutex
+		refuses := true
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			mu.Lock()
+			isRefused := refuses && req.UserAgent() != "test" && req.Method == http.MethodPost
+			mu.Unlock()
+			if isRefused {
+				refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				return
+			}
+			if isWatch(req) && req.URL.Path == "/apis/batch/v1/jobs" {
+				w = heldWriter{w, func() {
+					gate <- struct{}{}
+					<-gate
+				}}
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi")
+		b.settle(time.Second)
+		gate <- struct{}{}
+		counted := b.get("pi")
+		counted.Status.Succeeded = 1
+		_, err := b.client.Jobs().UpdateStatus(t.Context(), counted)
+		require.NoError(t, err)
+		mu.Lock()
+		refuses = false
+		mu.Unlock()
+		b.settle(2 * time.Minute)
+		<-gate
+		b.settle(time.Minute)
+		assert.Contains(t, conditions(b.get("pi")), "Complete CompletionsReached: "+reached)
+		for _, event := range b.takeEvents() {
+			assert.NotContains(t, event, "SuccessfulCreate")
+		}
 	})
 }
 
@@ -186,6 +232,33 @@ func TestAPodThatIsCountedAlreadyIsNotCountedAgainFromAStaleCopy(t *testing.T) {
 		b.settle(time.Minute)
 		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
 		assert.Equal(t, []string{"pi-2"}, b.activeNames())
+	})
+}
+
+// The copy does not show yet that the pod has succeeded when the job is suspended.
+func TestAPodThatSucceedsWhileItIsRemovedIsCounted(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		gate := make(chan struct{}, 1) // full while the watch is held up
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
+				w = heldWriter{w, func() {
+					gate <- struct{}{}
+					<-gate
+				}}
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi", counts(2, 2))
+		b.settle(time.Second)
+		gate <- struct{}{}
+		b.succeed("pi-1")
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
+		b.settle(10 * time.Second)
+		<-gate
+		b.settle(time.Minute)
+		assert.Equal(t, int32(1), b.get("pi").Status.Succeeded)
+		assert.Equal(t, []string{"pi-1"}, b.names())
 	})
 }
 
