@@ -262,6 +262,30 @@ func TestAPodThatSucceedsWhileItIsRemovedIsCounted(t *testing.T) {
 	})
 }
 
+func TestPodsAreNotListedAsLongAsTheCopyIsGoodEnough(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		var mu sync.Mutex
+		lists := 0
+		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.UserAgent() != "test" && req.Method == http.MethodGet && req.URL.Path == "/api/v1/namespaces/default/pods" {
+				mu.Lock()
+				lists++
+				mu.Unlock()
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi", counts(6, 3))
+		b.settle(time.Second)
+		for range 2 {
+			b.succeed(b.activeNames()...)
+			b.settle(time.Second)
+		}
+		assert.Len(t, conditions(b.get("pi")), 2)
+		assert.Zero(t, lists)
+	})
+}
+
 func TestMoreThan500PodsAreCountedInSteps(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		most := 0

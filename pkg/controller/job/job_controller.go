@@ -67,6 +67,7 @@ type JobController struct {
 	synced    []func() bool
 	queue     *workqueue.Queue
 	unsettled sync.Map // by the uid of a job, the names of the pods that were requested without an answer
+	last      sync.Map // by the uid of a job, the version of the last status that says no more than the copy of the pods
 }
 
 // NewJobController returns a controller that has its handlers at the informers. They must be run by
@@ -104,6 +105,7 @@ func (c *JobController) Run(ctx context.Context, workers int) {
 
 func (c *JobController) jobDeleted(job *batchv1.Job) {
 	c.unsettled.Delete(job.UID)
+	c.last.Delete(job.UID)
 	for _, pod := range c.pods.Store().ByIndex(ownerIndex, string(job.UID)) {
 		c.podSeen(pod)
 	}
@@ -230,14 +232,18 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 			return acted, err
 		}
 	}
-	owned, err := c.podsOf(ctx, job)
+	owned, fresh, err := c.podsOf(ctx, job)
 	if err != nil {
 		return false, err
 	}
 	v := newView(job, owned, time.Now())
 	status, counted := v.status()
-	if acted, err = c.updateStatus(ctx, job, status); acted || err != nil {
-		return acted, err
+	written, err := c.updateStatus(ctx, job, status)
+	if written != nil && fresh { // nobody has counted anything in between
+		c.last.Store(job.UID, written.ResourceVersion)
+	}
+	if written != nil || err != nil {
+		return written != nil, err
 	}
 	if acted, err = c.releasePods(ctx, counted); acted || err != nil {
 		return acted, err

@@ -38,23 +38,25 @@ func matches(selector labels.Selector, pod *corev1.Pod) bool {
 
 // podsOf returns the pods that a job controls. If they have to be counted, they are as the server had
 // them after it had the job's status, or later.
-func (c *JobController) podsOf(ctx context.Context, job *batchv1.Job) (owned []*corev1.Pod, err error) {
+// fresh reports whether that is so.
+func (c *JobController) podsOf(ctx context.Context, job *batchv1.Job) (owned []*corev1.Pod, fresh bool, err error) {
 	version := c.pods.Version()
 	owned = c.pods.Store().ByIndex(ownerIndex, string(job.UID))
 	order, err := resourceversion.CompareResourceVersion(version, job.ResourceVersion)
-	if err == nil && order >= 0 || !mustCount(job, owned) {
-		return owned, nil
+	last, _ := c.last.Load(job.UID)
+	if fresh = err == nil && order >= 0 || last == job.ResourceVersion; fresh || !mustCount(job, owned) {
+		return owned, fresh, nil
 	}
 	owned = nil
 	for pod, err := range c.config.Client.In(job.Namespace).Pods().All(ctx, metav1.ListOptions{}) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if metav1.IsControlledBy(pod, job) {
 			owned = append(owned, pod)
 		}
 	}
-	return owned, nil
+	return owned, false, nil // the copy does not show them
 }
 
 func mustCount(job *batchv1.Job, pods []*corev1.Pod) bool {

@@ -14,22 +14,23 @@ import (
 	"kube2014/pkg/client/cache"
 )
 
-// updateStatus writes the status of a job, if that has changed, and waits until the cache shows it.
-func (c *JobController) updateStatus(ctx context.Context, job *batchv1.Job, status batchv1.JobStatus) (changed bool, err error) {
+// updateStatus writes the status of a job, if that has changed, and waits until the cache shows it. It
+// returns nil if there was nothing to write.
+func (c *JobController) updateStatus(ctx context.Context, job *batchv1.Job, status batchv1.JobStatus) (written *batchv1.Job, err error) {
 	if equality.Semantic.DeepEqual(status, job.Status) {
-		return false, nil
+		return nil, nil
 	}
 	updated := job.DeepCopy()
 	updated.Status = status
-	written, err := c.config.Client.In(job.Namespace).Jobs().UpdateStatus(ctx, updated)
+	written, err = c.config.Client.In(job.Namespace).Jobs().UpdateStatus(ctx, updated)
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return false, errStale
+		return nil, errStale
 	case err != nil:
-		return false, err
+		return nil, err
 	}
 	c.tell(job, written)
-	return true, cache.Await(ctx, c.jobs.Shows(written))
+	return written, cache.Await(ctx, c.jobs.Shows(written))
 }
 
 // tell records the events of a change of a job's status.
