@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -38,6 +39,24 @@ func TestThePodsOfAnIndexedJobKnowTheirIndexes(t *testing.T) {
 		done := b.get("pi").Status
 		assert.Equal(t, []any{"0-3", int32(4), int32(1)}, []any{done.CompletedIndexes, done.Succeeded, done.Failed})
 		assert.Contains(t, conditions(b.get("pi")), "Complete CompletionsReached: "+reached)
+	})
+}
+
+func TestAnIndexedJobIsOverOnlyWhenItsPodsAreCounted(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		var left [][]string
+		b.interceptWrites(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			next.ServeHTTP(w, req)
+			if len(conditions(b.get("pi"))) == 2 {
+				left = append(left, b.tracked())
+			}
+		})
+		b.run()
+		b.create("pi", counts(2, 2), indexed)
+		b.settle(time.Second)
+		b.succeed("pi-0-1", "pi-1-1")
+		b.settle(time.Second)
+		assert.Equal(t, [][]string{nil}, left)
 	})
 }
 

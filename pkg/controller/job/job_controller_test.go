@@ -176,6 +176,35 @@ func TestAJobThatTakesTooLongFails(t *testing.T) {
 	})
 }
 
+func TestAPodThatIsEndedWithItsJobIsCountedEvenIfOnlyFailedOnesAreReplaced(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) {
+			spec.ActiveDeadlineSeconds, spec.PodReplacementPolicy = new(int64(60)), new(batchv1.Failed)
+		})
+		b.settle(62 * time.Second)
+		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
+		assert.Len(t, conditions(b.get("pi")), 2)
+	})
+}
+
+// Controllers before 1.36 leave the time.
+func TestTheTimeOfAJobBeginsAgainWhenItIsResumed(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
+		b.settle(time.Second)
+		before := b.get("pi")
+		before.Status.StartTime = new(metav1.Now())
+		_, err := b.client.Jobs().UpdateStatus(t.Context(), before)
+		require.NoError(t, err)
+		b.settle(time.Hour)
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(false) })
+		b.settle(time.Second)
+		assert.Equal(t, time.Hour, b.get("pi").Status.StartTime.Sub(before.Status.StartTime.Time))
+	})
+}
+
 func TestASuspendedJobHasNoPodsAndStartsAgain(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
