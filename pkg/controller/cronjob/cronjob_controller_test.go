@@ -426,6 +426,24 @@ func TestThereIsOneJobForATimeWhateverGetsLost(t *testing.T) {
 	}
 }
 
+func TestAJobWhoseAnswerWasLostIsInTheStatus(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.interceptWrites(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if number == 1 {
+				next.ServeHTTP(httptest.NewRecorder(), req)
+				time.Sleep(time.Second) // the copy has that
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("30 * * * *")
+		b.settle(31 * time.Minute)
+		assert.Equal(t, named(30), b.activeNames())
+		assert.Empty(t, b.takeEvents(), "the job is expected")
+	})
+}
+
 func TestTwoManagersMakeOneJobForATime(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob)
 	now := time.Now()
 	last, next := lastAndNext(cronJob, times, now)
 	c.queue.AddAfter(cache.Key(cronJob), next.Sub(now)+lateness)
-	if last.IsZero() || isStarted(cronJob, last) {
+	if last.IsZero() {
 		return false, nil
 	}
 	if missed(times, beginning(cronJob, now), now) > manyMissed {
@@ -121,13 +120,6 @@ func missed(times cron.Schedule, after, now time.Time) (count int) {
 		count++
 	}
 	return count
-}
-
-// isStarted reports whether there was a job for a time.
-func isStarted(cronJob *batchv1.CronJob, at time.Time) bool {
-	name := jobName(cronJob, at)
-	return cronJob.Status.LastScheduleTime.Equal(new(metav1.NewTime(at))) ||
-		slices.ContainsFunc(cronJob.Status.Active, func(active corev1.ObjectReference) bool { return active.Name == name })
 }
 
 // replace deletes the jobs that still run.
