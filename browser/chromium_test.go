@@ -180,6 +180,13 @@ func (p *page) fill(selector, text string) {
 	p.do(chromedp.SetValue(chromedp.CSS(selector), text))
 }
 
+// delete deletes the object whose details are shown.
+func (p *page) delete() {
+	p.t.Helper()
+	click(p, "#details .danger")
+	click(p, "#confirm .danger")
+}
+
 // tabTo presses Tab until an element that fits a selector, and has a text, has the focus.
 func (p *page) tabTo(selector, text string) {
 	p.t.Helper()

@@ -1,11 +1,13 @@
 // The page: which kinds of objects it follows, when it draws, and what its buttons do.
 
 import { hasToken, request, useToken } from "./api.js";
-import { find, make, write } from "./dom.js";
+import { Details, inWords, ownedBy } from "./details.js";
+import { Sorted, drawAges, find, make, write } from "./dom.js";
+import { Filter } from "./filter.js";
 import * as objects from "./objects.js";
 import { Own } from "./own.js";
 import { Copy, Newest, reflect } from "./reflector.js";
-import { Machines, Rows, Stream, podsInWords, scaler, targets } from "./views.js";
+import { Machines, Rows, Stream, targets, workload } from "./views.js";
 
 const shownEvents = 100;
 
@@ -19,45 +21,102 @@ const changed = () => {
 const copies = {
   nodes: new Copy("/api/v1/nodes", objects.node, changed),
   pods: new Copy("/api/v1/pods", objects.pod, changed),
-  replicationcontrollers: new Copy("/api/v1/replicationcontrollers", objects.controller, changed),
+  replicationcontrollers: new Copy("/api/v1/replicationcontrollers", objects.controller("replicationcontrollers"), changed),
+  deployments: new Copy("/apis/apps/v1/deployments", objects.controller("deployments"), changed),
+  replicasets: new Copy("/apis/apps/v1/replicasets", objects.controller("replicasets"), changed),
+  cronjobs: new Copy("/apis/batch/v1/cronjobs", objects.cronJob, changed),
+  jobs: new Copy("/apis/batch/v1/jobs", objects.job, changed),
   services: new Copy("/api/v1/services", objects.service, changed),
-  endpoints: new Copy("/api/v1/endpoints", objects.endpoints, changed),
   events: new Newest("/api/v1/events", objects.event, changed, shownEvents),
 };
-
-const filter = find("#filter");
-const matches = (key) => key.replace(/^default\//, "").includes(filter.value.trim());
-const machines = new Machines(find("#machines"), copies.nodes, copies.pods, matches, open);
-const controllers = new Rows(find("#controllers"), copies.replicationcontrollers, matches, open, scaler(scale));
-const services = new Rows(find("#services"), copies.services, matches, open, targets(copies.endpoints));
-const events = new Stream(find("#events"), copies.events, shownEvents);
+const endpoints = new Copy("/api/v1/endpoints", objects.endpoints, changed);
+const namespaces = new Copy("/api/v1/namespaces", objects.namespace, changed);
 const definitions = new Copy("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", objects.definition, changed);
-const own = new Own(find("#own"), definitions, copies, matches, open, followOwn);
+const workloads = ["deployments", "replicasets", "replicationcontrollers", "cronjobs", "jobs"];
 
-filter.oninput = () => [machines, controllers, services, own].forEach((view) => view.filter());
+const filter = new Filter(find("#filter"), () => {
+  isFiltered = true;
+  changed();
+});
+let isFiltered = false; // by other fields than before
+const details = new Details(find("#details"), copies, actionsOf);
+const open = (key, kind) => details.open(key, kind);
+const machines = new Machines(find("#machines"), copies.nodes, copies.pods, filter, open);
+const controllers = new Rows(find("#controllers"), copies, filter, open, {
+  deployments: workload("deployments", scale, true),
+  replicasets: workload("replicasets", scale),
+  replicationcontrollers: workload("replicationcontrollers", scale),
+  cronjobs: workload("cronjobs", undefined, true),
+  jobs: workload("jobs"),
+});
+const services = new Rows(find("#services"), copies, filter, open, { services: targets(endpoints) });
+const events = new Stream(find("#events"), copies, filter, shownEvents);
+const own = new Own(find("#own"), definitions, copies, filter, open, followOwn);
+const namespaceOptions = new Sorted(find("#filter select"));
 
 function draw() {
   asked = false;
-  for (const key of copies.nodes.take()) machines.drawCard(objects.nameIn(key));
+  const told = (key, kind) => details.changed(key, kind);
+  for (const key of namespaces.take()) drawNamespace(objects.nameIn(key));
+  for (const key of copies.nodes.take()) {
+    machines.card(objects.nameIn(key));
+    told(key, "nodes");
+  }
   for (const key of copies.pods.take()) {
-    machines.drawPod(key);
-    if (shown?.key === key && shown.kind === "pods") drawDetails();
+    machines.changePod(key);
+    told(key, "pods");
   }
-  for (const key of copies.replicationcontrollers.take()) {
-    controllers.draw(key);
-    if (shown?.key === key && shown.kind === "replicationcontrollers") drawDetails();
+  for (const kind of workloads) {
+    for (const key of copies[kind].take()) {
+      controllers.draw(key, kind);
+      told(key, kind);
+    }
   }
-  for (const key of new Set([...copies.services.take(), ...copies.endpoints.take()])) services.draw(key);
-  if (copies.events.take().size) events.draw();
-  for (const [kind, key] of own.draw()) if (shown?.key === key && shown.kind === kind) drawDetails();
-  const { nodes, pods } = copies;
-  write(find("#machines .count"), `${nodes.objects.size} with ${podsInWords(pods.objects.size)}`);
-  write(find("#controllers .count"), String(copies.replicationcontrollers.objects.size));
-  write(find("#services .count"), String(copies.services.objects.size));
+  for (const key of new Set([...copies.services.take(), ...endpoints.take()])) {
+    services.draw(key, "services");
+    told(key, "services");
+  }
+  own.draw(told);
+  const newEvents = copies.events.take();
+  for (const key of newEvents) told(key, "events");
+  if (isFiltered) [machines, controllers, services, own].forEach((view) => view.refilter());
+  if (newEvents.size || isFiltered) events.draw();
+  isFiltered = false;
+  machines.draw();
+  details.draw();
+  drawAges();
+  drawCounts();
 }
 
+function drawCounts() {
+  const { nodes, pods } = copies;
+  write(find("#machines .count"), `${nodes.objects.size} with ${objects.some(pods.objects.size, "pods")}`);
+  write(find("#controllers .count"), String(workloads.reduce((sum, kind) => sum + copies[kind].objects.size, 0)));
+  write(find("#services .count"), String(copies.services.objects.size));
+  find("#hollow").hidden = ![...nodes.objects.values()].some(({ isHollow }) => isHollow);
+  const hides = find("#hides");
+  hides.hidden = !filter.isActive && !filter.trouble;
+  if (hides.hidden) return;
+  const others = controllers.hidden + services.hidden + own.hidden;
+  write(find("output", hides), filter.trouble || `The filter hides ${objects.some(machines.hidden, "pods")} and ${others} other ${others === 1 ? "object" : "objects"}.`);
+}
+
+/** drawNamespace lets a namespace be chosen. One that was chosen stays so when it is gone. */
+function drawNamespace(name) {
+  const isThere = namespaces.objects.has(`/${name}`);
+  if (isThere && !namespaceOptions.get(name)) namespaceOptions.add(name, make("option", { text: name }));
+  if (!isThere && filter.namespace !== name) namespaceOptions.remove(name);
+}
+
+find("#hides button").onclick = () => {
+  filter.clear();
+  find("#filter input").focus();
+};
+setInterval(changed, 1000); // the ages
+
 // What is in the way, of each kind for which something is.
-const troubles = new Map(Object.keys(copies).map((kind) => [kind, "connecting"]));
+const followed = { ...copies, endpoints };
+const troubles = new Map(Object.keys(followed).map((kind) => [kind, "connecting"]));
 
 function tell(kind, trouble, status) {
   if (trouble) troubles.set(kind, trouble);
@@ -105,10 +164,48 @@ async function act(what, ...wanted) {
   }
 }
 
-const pathOf = ({ kind, namespace, name, path }) => path || `/api/v1/namespaces/${namespace}/${kind}/${encodeURIComponent(name)}`;
+const pathOf = (kind, object) => objects.pathOf(copies[kind], object);
+const change = (what, path, patch) => act(what, "PATCH", path, patch, "application/merge-patch+json");
 
-function scale(controller, replicas) {
-  act(`${objects.label(controller)} is to have ${replicas} pods`, "PATCH", `${pathOf(controller)}/scale`, { spec: { replicas } }, "application/merge-patch+json");
+function scale(kind, object, replicas) {
+  change(`${objects.label(object)} is to have ${objects.some(replicas, "pods")}`, `${pathOf(kind, object)}/scale`, { spec: { replicas } });
+}
+
+/** actionsOf returns what can be done with an object, besides to scale it. */
+function actionsOf(kind, object) {
+  const path = pathOf(kind, object);
+  const named = objects.label(object);
+  switch (kind) {
+    case "nodes":
+      return [
+        object.isCordoned
+          ? { text: "Uncordon", run: () => change(`${named} gets pods again`, path, { spec: { unschedulable: null } }) }
+          : { text: "Cordon", run: () => change(`${named} gets no more pods`, path, { spec: { unschedulable: true } }) },
+        ...(object.isHollow ? [{ text: "Stop its kubelet for a minute", run: () => change(`The kubelet of ${named} is told to stop for a minute`, path, { metadata: { annotations: { [objects.stopKubelet]: new Date(Date.now() + 60000).toISOString() } } }) }] : []),
+      ];
+    case "deployments": {
+      const annotations = { "kubectl.kubernetes.io/restartedAt": new Date().toISOString() };
+      return [{ text: "Restart", run: () => change(`${named} gets new pods`, path, { spec: { template: { metadata: { annotations } } } }) }, { text: "Delete", run: () => confirmDelete(kind, object) }];
+    }
+    default:
+      return [{ text: "Delete", run: () => confirmDelete(kind, object) }];
+  }
+}
+
+/** confirmDelete asks, and names what goes with an object. */
+function confirmDelete(kind, object) {
+  const dialog = find("#confirm");
+  const owned = ownedBy(copies, object.uid);
+  const owner = Object.values(copies).flatMap((copy) => (object.owner ? [...copy.objects.values()] : [])).find(({ uid }) => uid === object.owner);
+  write(find("h2", dialog), `Delete ${objects.kinds[kind]?.[0] || kind} ${objects.label(object)}?`);
+  write(find(".note", dialog), (owned.length ? `With it go ${inWords(owned)}.` : "Nothing else goes with it.") + (owner ? ` Its ${objects.kinds[owner.kind]?.[0] || owner.kind} ${objects.label(owner)} may make another one.` : ""));
+  dialog.returnValue = "";
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "delete") return;
+    find("#details").close();
+    act(`${objects.label(object)} is deleted`, "DELETE", pathOf(kind, object), { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid: object.uid } });
+  };
+  dialog.showModal();
 }
 
 const form = find("#make");
@@ -125,7 +222,8 @@ form.onsubmit = async (submitted) => {
   submitted.preventDefault();
   const kind = form.kind.value;
   const name = form.name.value.trim();
-  if (await act(`${name} is made`, "POST", `/api/v1/namespaces/default/${kind}`, objectOf(kind, name))) form.name.value = "";
+  const path = copies[kind].path.replace(/[^/]*$/, `namespaces/${filter.namespace || "default"}/${kind}`);
+  if (await act(`${name} is made`, "POST", path, objectOf(kind, name))) form.name.value = "";
 };
 
 function objectOf(kind, name) {
@@ -133,45 +231,28 @@ function objectOf(kind, name) {
   const port = form.targetPort.valueAsNumber;
   const spec = { containers: [{ name: "main", image: form.image.value.trim(), ports: [{ containerPort: port }] }] };
   const metadata = { name, labels };
+  const replicas = form.replicas.valueAsNumber;
+  const template = { metadata: { labels }, spec };
   switch (kind) {
     case "pods":
       return { metadata, spec };
+    case "deployments":
+      return { metadata, spec: { replicas, selector: { matchLabels: labels }, template } };
     case "replicationcontrollers":
-      return { metadata, spec: { replicas: form.replicas.valueAsNumber, selector: labels, template: { metadata: { labels }, spec } } };
+      return { metadata, spec: { replicas, selector: labels, template } };
     default:
       return { metadata, spec: { selector: labels, ports: [{ port: form.port.valueAsNumber, targetPort: port }] } };
   }
 }
-
-// The details of one object.
-const details = find("#details");
-let shown; // its key and kind
-
-function open(key, kind) {
-  shown = { key, kind };
-  drawDetails();
-  details.showModal();
-}
-
-function drawDetails() {
-  const object = copies[shown.kind]?.objects.get(shown.key);
-  if (!object) return details.close();
-  write(find("h2", details), objects.label(object));
-  write(find(".note", details), object.note || "");
-  find("dl", details).replaceChildren(...Object.entries({ state: object.words, ...object.facts }).flatMap(([name, fact]) => [make("dt", { text: name }), make("dd", { text: String(fact) })]));
-}
-
-details.onclose = () => (shown = undefined);
-find(".danger", details).onclick = () => {
-  const object = copies[shown.kind]?.objects.get(shown.key);
-  details.close();
-  if (object) act(`${objects.label(object)} is deleted`, "DELETE", pathOf(object));
-};
 
 // followOwn follows a kind that need not be there, and that not everybody who may see pods may see.
 function followOwn(kind, copy) {
   reflect(copy, (trouble, status) => tell(kind, copy.ended || status === 403 || status === 404 ? "" : trouble, status), nextToken);
 }
 
+for (const [kind, copy] of Object.entries(followed)) {
+  if (copy.path.startsWith("/apis/")) followOwn(kind, copy);
+  else reflect(copy, (trouble, status) => tell(kind, trouble, status), nextToken);
+}
 followOwn("definitions", definitions);
-for (const [kind, copy] of Object.entries(copies)) reflect(copy, (trouble, status) => tell(kind, trouble, status), nextToken);
+followOwn("namespaces", namespaces);

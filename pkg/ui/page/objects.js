@@ -1,83 +1,152 @@
-// What the page keeps of each kind of object: a few words. The rest of an object is not kept.
+// What the page keeps of each kind of object: a few words. The rest of an object is asked for when it is shown.
 
-const inCondition = (object, type) => object.status?.conditions?.find((condition) => condition.type === type)?.status;
+export const conditionOf = (object, type) => object.status?.conditions?.find((condition) => condition.type === type);
+
+const inCondition = (object, type) => conditionOf(object, type)?.status;
 
 /** label is what an object is called where the page shows it. */
 export const label = ({ namespace, name }) => (namespace && namespace !== "default" ? `${namespace}/${name}` : name);
 
-/** pod tells where a pod is, and its state in the words of kubectl. */
-export function pod(object) {
-  const statuses = object.status?.containerStatuses || [];
-  const words = object.metadata.deletionTimestamp ? "Terminating" : waitingFor(statuses) || object.status?.phase || "Pending";
-  const isReady = inCondition(object, "Ready") === "True";
-  return {
-    kind: "pods",
-    name: object.metadata.name,
-    namespace: object.metadata.namespace,
-    node: object.spec.nodeName || "",
-    words: words === "Running" && !isReady ? "Running, not ready" : words,
-    state: words === "Running" && isReady ? "good" : ["Pending", "ContainerCreating", "Running", "Succeeded", "Terminating"].includes(words) ? "waiting" : "bad",
-    facts: {
-      machine: object.spec.nodeName || "none yet",
-      address: object.status?.podIP || "none yet",
-      containers: object.spec.containers.map(({ name, image }) => `${name}: ${image}`).join(", "),
-      restarts: statuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
-      labels: pairs(object.metadata.labels),
-      since: since(object),
-    },
-  };
+/** kinds are what people call an object, and several. */
+export const kinds = {
+  pods: ["pod", "pods"],
+  nodes: ["machine", "machines"],
+  services: ["service", "services"],
+  deployments: ["deployment", "deployments"],
+  replicasets: ["replica set", "replica sets"],
+  replicationcontrollers: ["replication controller", "replication controllers"],
+  jobs: ["job", "jobs"],
+  cronjobs: ["cron job", "cron jobs"],
+};
+
+/** some says a number of objects of a kind. */
+export const some = (count, kind) => `${count.toLocaleString("en")} ${(kinds[kind] || ["object", "objects"])[count === 1 ? 0 : 1]}`;
+
+/** pathOf returns where an object is, of those in a copy. */
+export function pathOf({ path }, { namespace, name }) {
+  const at = path.lastIndexOf("/");
+  return `${namespace ? `${path.slice(0, at)}/namespaces/${namespace}${path.slice(at)}` : path}/${encodeURIComponent(name)}`;
 }
 
-function waitingFor(statuses) {
+/** ownerOf returns the reference of an object to the one that manages it. */
+export const ownerOf = ({ metadata: { ownerReferences = [] } }) => ownerReferences.find(({ controller }) => controller);
+
+/** kept is what the page keeps of objects of all kinds. */
+const kept = (kind, object) => ({
+  kind,
+  name: object.metadata.name,
+  namespace: object.metadata.namespace,
+  uid: object.metadata.uid,
+  labels: object.metadata.labels,
+  owner: ownerOf(object)?.uid,
+});
+
+/** pod tells where a pod is, and its state in the words of kubectl. */
+export function pod(object) {
+  return { ...kept("pods", object), node: object.spec.nodeName || "", ...stateOfPod(object) };
+}
+
+function stateOfPod(object) {
+  const { status = {} } = object;
+  if (object.metadata.deletionTimestamp) return { words: "Terminating", state: "waiting" };
+  const reason = status.reason || reasonOf(status.initContainerStatuses, "Init:") || reasonOf(status.containerStatuses, "");
+  if (reason) return { words: reason, state: ["ContainerCreating", "PodInitializing"].includes(reason) ? "waiting" : "bad" };
+  switch (status.phase) {
+    case "Running": {
+      const ready = conditionOf(object, "Ready");
+      if (ready?.status === "True") return { words: "Running", state: "good" };
+      return { words: `Running, not ready${because(ready, "ContainersNotReady")}`, state: "waiting" };
+    }
+    case "Succeeded":
+      return { words: "Succeeded", state: "done" };
+    case "Failed":
+    case "Unknown":
+      return { words: status.phase, state: "bad" };
+    default: {
+      const scheduled = conditionOf(object, "PodScheduled");
+      return { words: `Pending${scheduled?.status === "False" ? because(scheduled) : ""}`, state: "waiting" };
+    }
+  }
+}
+
+const because = (condition, ...usual) => (condition?.reason && !usual.includes(condition.reason) ? `: ${condition.reason}` : "");
+
+/** reasonOf says why a container does not run. */
+function reasonOf(statuses = [], before) {
   for (const { state } of statuses) {
     const reason = state?.waiting?.reason || (state?.terminated && (state.terminated.reason || "Terminated"));
-    if (reason && reason !== "Completed") return reason;
+    if (reason && reason !== "Completed") return reason === "PodInitializing" ? reason : before + reason;
   }
   return "";
 }
 
 export function node(object) {
-  const ready = inCondition(object, "Ready");
-  const words = ready === "True" ? "Ready" : ready ? "NotReady" : "no kubelet";
+  const ready = conditionOf(object, "Ready");
+  const pressures = (object.status?.conditions || []).filter(({ type, status }) => type !== "Ready" && status === "True").map(({ type }) => type);
+  const words = [ready?.status === "True" ? "Ready" : ready ? `NotReady${because(ready)}` : "no kubelet", ...pressures];
+  const isBad = pressures.length || (ready && ready.status !== "True");
+  if (object.spec.unschedulable) words.push("cordoned");
   return {
-    name: object.metadata.name,
-    words: object.spec.unschedulable ? `${words}, cordoned` : words,
-    state: ready === "True" && !object.spec.unschedulable ? "good" : ready === "False" || ready === "Unknown" ? "bad" : "waiting",
+    ...kept("nodes", object),
+    isCordoned: Boolean(object.spec.unschedulable),
+    isHollow: Boolean(object.status?.nodeInfo?.containerRuntimeVersion?.startsWith("hollow")),
+    words: words.join(", "),
+    state: isBad ? "bad" : words.length === 1 && ready ? "good" : "waiting",
   };
 }
 
-export function controller(object) {
+/** controller is a replication controller, a replica set or a deployment: what has pods, and how many it wants. */
+export const controller = (kind) => (object) => {
   const wanted = object.spec.replicas ?? 1;
-  const { replicas: there = 0, readyReplicas: ready = 0 } = object.status || {};
+  const { replicas: there = 0, readyReplicas: ready = 0, updatedReplicas: updated = 0 } = object.status || {};
+  const words = [`${there} of ${wanted} there, ${ready} ready`];
+  if (kind === "deployments" && updated < wanted) words.push(`${updated} of the newest`);
+  if (object.spec.paused) words.push("paused");
+  // Until its controller has seen it, the numbers are those of before.
+  const isSeen = (object.status?.observedGeneration ?? 0) >= (object.metadata.generation ?? 0);
+  if (!isSeen) words.push("no controller has seen it yet");
+  const troubles = [["Progressing", "False", "no progress"], ["ReplicaFailure", "True", "no pod made"]].filter(([type, status]) => inCondition(object, type) === status);
+  words.push(...troubles.map(([type, , trouble]) => trouble + because(conditionOf(object, type))));
+  const isReady = isSeen && there === wanted && ready === wanted && (kind !== "deployments" || updated === wanted);
   return {
-    kind: "replicationcontrollers",
-    name: object.metadata.name,
-    namespace: object.metadata.namespace,
+    ...kept(kind, object),
     wanted,
-    words: `${there} of ${wanted} there, ${ready} ready`,
-    state: there === wanted && ready === wanted ? "good" : "waiting",
-    facts: {
-      wanted,
-      there,
-      ready,
-      selects: pairs(object.spec.selector),
-      images: object.spec.template?.spec.containers.map(({ image }) => image).join(", "),
-      since: since(object),
-    },
-    note: "Its pods stay. Scale it to 0 first to end them.",
+    isOld: kind === "replicasets" && wanted === 0 && there === 0,
+    image: imagesOf(object.spec.template),
+    revision: object.metadata.annotations?.["deployment.kubernetes.io/revision"],
+    words: words.join(", "),
+    state: troubles.length ? "bad" : isReady && !object.spec.paused ? "good" : "waiting",
   };
+};
+
+export function job(object) {
+  const { active = 0, succeeded = 0, failed = 0 } = object.status || {};
+  const finished = ["Failed", "FailureTarget", "Complete"].map((type) => conditionOf(object, type)).find((condition) => condition?.status === "True");
+  const words = [`${succeeded} of ${object.spec.completions ?? 1} done`];
+  if (active) words.push(`${active} running`);
+  if (failed) words.push(`${failed} failed`);
+  const isBad = finished && finished.type !== "Complete";
+  if (isBad) words.unshift(`failed${because(finished)}`);
+  if (object.spec.suspend) words.push("suspended");
+  return { ...kept("jobs", object), image: imagesOf(object.spec.template), words: words.join(", "), state: isBad ? "bad" : finished ? "good" : "waiting" };
 }
+
+export function cronJob(object) {
+  const { schedule, timeZone, suspend, jobTemplate } = object.spec;
+  const active = object.status?.active?.length || 0;
+  const words = [timeZone ? `${schedule} in ${timeZone}` : schedule];
+  if (active) words.push(`${active} running`);
+  if (suspend) words.push("suspended");
+  return { ...kept("cronjobs", object), image: imagesOf(jobTemplate?.spec?.template), words: words.join(", "), state: suspend ? "waiting" : "good" };
+}
+
+export const imagesOf = (template) => (template?.spec?.containers || []).map(({ image }) => image).join(", ");
 
 export function service(object) {
-  const ports = (object.spec.ports || []).map(({ port, targetPort }) => (targetPort && targetPort !== port ? `${port} to ${targetPort}` : `${port}`)).join(", ");
-  return {
-    kind: "services",
-    name: object.metadata.name,
-    namespace: object.metadata.namespace,
-    words: `port ${ports}`,
-    facts: { address: object.spec.clusterIP || "none", port: ports, selects: pairs(object.spec.selector), since: since(object) },
-  };
+  return { ...kept("services", object), words: `port ${portsOf(object)}` };
 }
+
+export const portsOf = ({ spec }) => (spec.ports || []).map(({ port, targetPort }) => (targetPort && targetPort !== port ? `${port} to ${targetPort}` : `${port}`)).join(", ");
 
 /** endpoints tells where the connections to a service go. */
 export function endpoints(object) {
@@ -85,9 +154,27 @@ export function endpoints(object) {
   return { ready: of("addresses"), notReady: of("notReadyAddresses") };
 }
 
+export const namespace = ({ metadata: { name } }) => ({ name });
+
 export function event(object) {
-  const at = Date.parse(object.series?.lastObservedTime || object.lastTimestamp || object.eventTime || object.metadata.creationTimestamp);
-  return { at, version: BigInt(object.metadata.resourceVersion), type: object.type, about: `${object.involvedObject.kind.toLowerCase()} ${label(object.involvedObject)}`, reason: object.reason || "", message: object.message || "", count: object.series?.count || object.count || 1 };
+  const { involvedObject: about, metadata, type, reason = "", message = "" } = object;
+  const at = Date.parse(object.series?.lastObservedTime || object.lastTimestamp || object.eventTime || metadata.creationTimestamp);
+  return { at, version: BigInt(metadata.resourceVersion), about: { kind: about.kind, name: about.name, namespace: about.namespace }, type, reason, message, count: object.series?.count || object.count || 1 };
+}
+
+/**
+ * inCausalOrder returns events as they happened: by their times in microseconds, which the name of an event tells that has
+ * only seconds. Of two of one time, the older has the smaller version.
+ */
+export function inCausalOrder(events) {
+  const at = ({ eventTime, firstTimestamp, metadata: { name, creationTimestamp } }) => {
+    const nanoseconds = name.match(/\.([0-9a-f]{16})$/);
+    if (nanoseconds && !eventTime) return BigInt(`0x${nanoseconds[1]}`) / 1000n;
+    const [, micro = "0"] = eventTime?.match(/\.\d{3}(\d{3})/) || [];
+    return BigInt(Date.parse(eventTime || firstTimestamp || creationTimestamp)) * 1000n + BigInt(micro);
+  };
+  const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...events].sort((a, b) => order(at(a), at(b)) || order(BigInt(a.metadata.resourceVersion), BigInt(b.metadata.resourceVersion)));
 }
 
 /** definition tells where the objects of a kind are, if it is served. */
@@ -97,26 +184,18 @@ export function definition({ spec: { group, names, versions }, status }) {
   return { title: `${names.kind} (${group})`, path: isServed ? `/apis/${group}/${version.name}/${names.plural}` : "" };
 }
 
-/** own is an object of a kind at a path. Its state is in the words that most such kinds have. */
-export function own(object, kind, path) {
-  const { name, namespace, deletionTimestamp, labels } = object.metadata;
-  const ready = inCondition(object, "Ready");
-  const words = deletionTimestamp ? "Terminating" : ready ? (ready === "True" ? "Ready" : "not ready") : String(object.status?.phase ?? "");
-  const at = path.lastIndexOf("/");
-  return {
-    kind,
-    name,
-    namespace,
-    path: namespace ? `${path.slice(0, at)}/namespaces/${namespace}${path.slice(at)}/${encodeURIComponent(name)}` : `${path}/${encodeURIComponent(name)}`,
-    words,
-    state: deletionTimestamp || (ready && ready !== "True") ? "waiting" : "good",
-    facts: { kind, labels: pairs(labels), since: since(object) },
-  };
-}
+/** own is an object of a kind. Its state is in the words that most such kinds have. */
+export const own = (kind) => (object) => {
+  const ready = conditionOf(object, "Ready");
+  const isEnding = object.metadata.deletionTimestamp;
+  const words = isEnding ? "Terminating" : ready ? (ready.status === "True" ? "Ready" : `not ready${because(ready)}`) : String(object.status?.phase ?? "");
+  return { ...kept(kind, object), words, state: isEnding || (ready && ready.status !== "True") ? "waiting" : "good" };
+};
 
 /** nameIn returns the name in a key. */
 export const nameIn = (key) => key.slice(key.indexOf("/") + 1);
 
-const pairs = (map) => Object.entries(map || {}).map(([key, value]) => `${key}=${value}`).join(", ") || "none";
+export const pairs = (map) => Object.entries(map || {}).map(([key, value]) => `${key}=${value}`).join(", ") || "none";
 
-const since = ({ metadata: { creationTimestamp } }) => (creationTimestamp ? new Date(creationTimestamp).toLocaleString() : "unknown");
+/** stopKubelet is the annotation of a machine until when its hollow kubelet is to do nothing. */
+export const stopKubelet = "hollow.kube2014/stop-kubelet";

@@ -5,12 +5,10 @@ import * as objects from "./objects.js";
 import { Copy } from "./reflector.js";
 import { Rows } from "./views.js";
 
-const plain = { add() {}, draw() {} };
-
 /** Own draws a list of objects for each kind, and keeps their copies by the name of the definition, as the other copies are. */
 export class Own {
-  constructor(root, definitions, copies, matches, open, follow) {
-    Object.assign(this, { root, definitions, copies, matches, open, follow });
+  constructor(root, definitions, copies, filter, open, follow) {
+    Object.assign(this, { root, definitions, copies, filter, open, follow });
     this.lists = new Sorted(find(".columns", root));
     this.kinds = new Map(); // the copy and the rows of each, by the key of the definition
   }
@@ -28,31 +26,33 @@ export class Own {
       delete this.copies[name];
     }
     if (path) {
-      const { changed } = this.definitions;
-      const copy = new Copy(path, (object) => objects.own(object, name, path), changed);
+      const copy = new Copy(path, objects.own(name), this.definitions.changed);
       const list = make("section", {}, make("h3", { text: this.definitions.objects.get(key).title }), make("ul", { className: "rows" }));
-      this.kinds.set(key, { copy, rows: new Rows(list, copy, this.matches, this.open, plain) });
-      this.lists.add(key, list);
       this.copies[name] = copy;
+      this.kinds.set(key, { copy, rows: new Rows(list, this.copies, this.filter, this.open) });
+      this.lists.add(key, list);
       this.follow(name, copy);
     }
     this.root.hidden = !this.kinds.size;
   }
 
-  /** draw draws what has changed, and returns the names of the kinds and the keys of their objects. */
-  draw() {
+  /** draw draws what has changed, and tells the keys and the names of their kinds. */
+  draw(told) {
     for (const key of this.definitions.take()) this.drawKind(key);
-    const drawn = [];
     for (const [of, { copy, rows }] of this.kinds) {
+      const name = objects.nameIn(of);
       for (const key of copy.take()) {
-        rows.draw(key);
-        drawn.push([objects.nameIn(of), key]);
+        rows.draw(key, name);
+        told(key, name);
       }
     }
-    return drawn;
   }
 
-  filter() {
-    for (const { rows } of this.kinds.values()) rows.filter();
+  refilter() {
+    for (const { rows } of this.kinds.values()) rows.refilter();
+  }
+
+  get hidden() {
+    return [...this.kinds.values()].reduce((sum, { rows }) => sum + rows.hidden, 0);
   }
 }
