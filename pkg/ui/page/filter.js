@@ -28,26 +28,27 @@ export function parseSelector(text) {
 
 /** Filter is what somebody has written into the fields of a form. An unfinished selector changes nothing. */
 export class Filter {
+  part = "";
+  namespace = "";
+  requirements = [];
+  trouble = ""; // what is wrong with what was written
+
   constructor(form, changed) {
     this.form = form;
-    this.requirements = [];
-    this.trouble = ""; // what is wrong with what was written
+    form.onsubmit = (submitted) => submitted.preventDefault();
     form.oninput = () => {
       const parsed = parseSelector(form.selector.value);
       form.selector.ariaInvalid = String(!parsed);
       this.trouble = parsed ? "" : "That is no label selector. One is: app=web, tier!=test, zone in (a,b), !old";
-      if (parsed) this.requirements = parsed;
+      this.requirements = parsed || this.requirements;
+      this.part = form.part.value.trim();
+      this.namespace = form.namespace.value;
       changed();
     };
-    form.onsubmit = (submitted) => submitted.preventDefault();
-  }
-
-  get namespace() {
-    return this.form.namespace.value;
   }
 
   get isActive() {
-    return Boolean(this.form.part.value.trim() || this.namespace || this.requirements.length);
+    return Boolean(this.part || this.namespace || this.requirements.length);
   }
 
   clear() {
@@ -58,7 +59,7 @@ export class Filter {
   /** matches takes what is kept of an object, or another with a name, a namespace and labels. */
   matches(object) {
     if (this.namespace && object.namespace !== this.namespace) return false;
-    if (!label(object).includes(this.form.part.value.trim())) return false;
+    if (this.part && !label(object).includes(this.part)) return false;
     return this.requirements.every((fulfils) => fulfils(object.labels || {}));
   }
 }

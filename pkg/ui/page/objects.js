@@ -19,8 +19,10 @@ export const kinds = {
   cronjobs: ["cron job", "cron jobs"],
 };
 
+const numbers = new Intl.NumberFormat("en");
+
 /** some says a number of objects of a kind. */
-export const some = (count, kind) => `${count.toLocaleString("en")} ${(kinds[kind] || ["object", "objects"])[count === 1 ? 0 : 1]}`;
+export const some = (count, kind) => `${numbers.format(count)} ${(kinds[kind] || ["object", "objects"])[count === 1 ? 0 : 1]}`;
 
 /** pathOf returns where an object is, of those in a copy. */
 export function pathOf({ path }, { namespace, name }) {

@@ -91,15 +91,14 @@ export async function reflect(copy, told, nextToken) {
 /** list replaces what a copy has, and returns the version of the list. */
 async function list(copy) {
   const gone = new Set(copy.objects.keys());
-  for (let next = ""; ; ) {
-    const query = new URLSearchParams({ limit: page, ...(next && { continue: next }) });
-    const { items, metadata } = await request("GET", `${copy.path}?${query}`);
+  const ask = (next) => request("GET", `${copy.path}?${new URLSearchParams({ limit: page, ...(next && { continue: next }) })}`);
+  for (let asked = ask(""); ; ) {
+    const { items, metadata } = await asked;
+    if (metadata.continue) asked = ask(metadata.continue); // the server works on it meanwhile
     for (const object of items) gone.delete(copy.set(object));
-    next = metadata.continue;
-    if (!next) {
-      for (const key of gone) copy.delete(key);
-      return metadata.resourceVersion;
-    }
+    if (metadata.continue) continue;
+    for (const key of gone) copy.delete(key);
+    return metadata.resourceVersion;
   }
 }
 
