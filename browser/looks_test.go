@@ -61,6 +61,11 @@ func TestThePageIsReadableInTheLightInTheDarkAndOnAPhone(t *testing.T) {
 		p.waitFor(map[string]string{"light": background + " > 200", "dark": background + " < 60"}[scheme])
 		assert.Empty(t, value[[]string](p, contrasts), "too little contrast in the "+scheme)
 		p.screenshot("page-" + scheme + ".png")
+		click(p, chromedp.Search(`//button[contains(., "failing")]`))
+		p.shows("#details[open] [data-part=events] li", "BackOff")
+		p.waitFor(`document.querySelector("#details .log pre").textContent !== ""`)
+		assert.Empty(t, value[[]string](p, contrasts), "too little contrast in the "+scheme)
+		click(p, button("Close"))
 	}
 
 	p.scheme("light")

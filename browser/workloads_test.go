@@ -163,10 +163,10 @@ func TestADeploymentIsScaledRestartedAndDeletedWithWhatItHas(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.waitFor("!details.open")
 
-	click(p, chromedp.Search(`//button[contains(., "web-new-1")]`))
+	click(p, ".pod") // the dialog has a button with this name, too
 	click(p, "#details .danger")
 	p.shows("#confirm[open]", "Nothing else goes with it. Its replica set web-new may make another one.")
-	p.do(chromedp.KeyEvent(kb.Escape+kb.Escape))
+	p.do(chromedp.KeyEvent(kb.Escape + kb.Escape))
 	p.waitFor("!details.open")
 	click(p, "#controllers .rows > li > .name")
 	p.delete()
@@ -365,7 +365,9 @@ func TestAMachineIsCordonedAndItsKubeletStopped(t *testing.T) {
 	p.shows(".card", "127.0.3.2 Ready 0 pods")
 	click(p, button("Stop its kubelet for a minute"))
 	p.shows("#said", "The kubelet of 127.0.3.2 is told to stop for a minute")
-	var node struct{ Metadata struct{ Annotations map[string]string } }
+	var node struct {
+		Metadata struct{ Annotations map[string]string }
+	}
 	require.NoError(t, json.Unmarshal([]byte(s.send(t, "GET", "/api/v1/nodes/127.0.3.2", "")), &node))
 	until, err := time.Parse(time.RFC3339, node.Metadata.Annotations["hollow.kube2014/stop-kubelet"])
 	require.NoError(t, err)

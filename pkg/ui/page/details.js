@@ -30,6 +30,7 @@ export class Details {
     this.log.end();
     this.shown = { key, kind };
     this.object = undefined;
+    this.trouble = "";
     this.events = [];
     for (const part of this.dialog.querySelectorAll("[data-part]")) part.hidden = true;
     this.draw();
@@ -64,7 +65,9 @@ export class Details {
       } catch (error) {
         this.trouble = error.message; // which may be of an object that has just gone: then its copy goes too
       }
-      if (this.shown === shown) this.draw();
+      if (this.shown !== shown) continue;
+      this.draw();
+      if (shown.kind === "pods" && this.object && this.shown) this.log.follow(objects.pathOf(this.copies.pods, kept), this.object);
     }
     this.isAsking = false;
   }
@@ -91,7 +94,6 @@ export class Details {
     });
     this.part("events", this.events.map((event) => ({ ...objects.event(event), version: undefined, about: undefined })), eventRow);
     this.drawText();
-    if (kind === "pods") this.log.follow(objects.pathOf(this.copies.pods, kept), object);
   }
 
   /** part draws a list, and hides it if it is empty. */
@@ -101,12 +103,16 @@ export class Details {
     fill(find("ul, ol", part), items, () => items.map(row));
   }
 
+  /** drawActions keeps the buttons, and so the focus; when one is pressed, the object may be another. */
   drawActions(kind, kept) {
+    const list = find(".actions", this.dialog);
     const actions = this.actions(kind, kept);
-    fill(find(".actions", this.dialog), actions.map(({ text }) => text), () => actions.map(({ text }, at) => {
-      // When it is pressed, the object may be another.
-      return make("button", { type: "button", text, className: text === "Delete" ? "danger" : "", onclick: () => this.kept && this.actions(this.shown.kind, this.kept)[at]?.run() });
-    }));
+    actions.forEach(({ text }, at) => {
+      const button = list.children[at] || list.appendChild(make("button", { type: "button", onclick: () => this.kept && this.actions(this.shown.kind, this.kept)[at]?.run() }));
+      write(button, text);
+      button.className = text === "Delete" ? "danger" : "";
+    });
+    while (list.children.length > actions.length) list.lastChild.remove();
   }
 
   drawFacts(kept, object) {
@@ -114,7 +120,7 @@ export class Details {
     const owners = this.ownersOf(kept);
     const owner = object && objects.ownerOf(object);
     fill(find("dl", this.dialog), [facts, owners.map(({ uid }) => uid), owner, kept.node], () => {
-      const rows = Object.entries(facts).filter(([, fact]) => fact !== undefined).flatMap(([name, fact]) => [make("dt", { text: name }), make("dd", {}, name === "made" ? age(fact) : String(fact))]);
+      const rows = Object.entries(facts).filter(([, fact]) => fact !== undefined).flatMap(([name, fact]) => [make("dt", { text: name }), make("dd", {}, name === "age" ? age(fact) : String(fact))]);
       if (owners.length) rows.push(make("dt", { text: "belongs to" }), make("dd", {}, ...owners.flatMap((one) => [this.link(one, `${objects.kinds[one.kind]?.[0] || one.kind} ${one.name}`), " "])));
       else if (owner) rows.push(make("dt", { text: "belongs to" }), make("dd", { text: `${owner.kind} ${owner.name}` }));
       const { node } = kept;
@@ -175,7 +181,7 @@ export function inWords(all) {
 }
 
 function factsOf(kind, { metadata, spec = {}, status = {} }) {
-  const facts = { made: metadata.creationTimestamp, labels: objects.pairs(metadata.labels) };
+  const facts = { age: metadata.creationTimestamp, labels: objects.pairs(metadata.labels) };
   switch (kind) {
     case "pods":
       return { ...facts, address: status.podIP || "none yet", message: status.message };
@@ -218,7 +224,7 @@ class Log {
     this.container.onchange = this.following.onchange = () => this.start();
   }
 
-  /** follow is told of each version of the pod; a container that is another than before has another log. */
+  /** follow is told of each version of the pod: a container that is another than before has another log, and one that has ended may go on. */
   follow(path, { spec, status = {} }) {
     this.root.hidden = false;
     const names = spec.containers.map(({ name }) => name);
@@ -253,6 +259,7 @@ class Log {
     write(this.text, "(nothing yet)");
     const query = new URLSearchParams({ container: this.container.value, tailLines: 200, ...(this.following.checked && { follow: true }) });
     await read(`${this.path}/log?${query}`, signal, told).catch((error) => signal.aborted || told(`${lines && "\n"}(${error.message})`));
+    if (!signal.aborted && this.following.checked) this.started = undefined;
   }
 
   end() {

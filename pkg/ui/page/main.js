@@ -196,7 +196,7 @@ function actionsOf(kind, object) {
 function confirmDelete(kind, object) {
   const dialog = find("#confirm");
   const owned = ownedBy(copies, object.uid);
-  const owner = Object.values(copies).flatMap((copy) => (object.owner ? [...copy.objects.values()] : [])).find(({ uid }) => uid === object.owner);
+  const [owner] = details.ownersOf(object);
   write(find("h2", dialog), `Delete ${objects.kinds[kind]?.[0] || kind} ${objects.label(object)}?`);
   write(find(".note", dialog), (owned.length ? `With it go ${inWords(owned)}.` : "Nothing else goes with it.") + (owner ? ` Its ${objects.kinds[owner.kind]?.[0] || owner.kind} ${objects.label(owner)} may make another one.` : ""));
   dialog.returnValue = "";
