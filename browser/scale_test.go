@@ -46,7 +46,7 @@ func TestThePageStaysSmoothWith200MachinesAnd5000Pods(t *testing.T) {
 			if strings.Contains(status, wanted) {
 				return
 			}
-			require.Less(t, time.Since(begin), 3*hangs, status)
+			require.Less(t, time.Since(begin), 10*hangs, status)
 		}
 	}
 	await(all)

@@ -6,7 +6,7 @@ const name = "[\\w./-]+";
 const forms = [
   [new RegExp(`^(${name})\\s*==?\\s*([\\w.-]*)$`), (key, value) => (labels) => labels[key] === value],
   [new RegExp(`^(${name})\\s*!=\\s*([\\w.-]*)$`), (key, value) => (labels) => labels[key] !== value],
-  [new RegExp(`^(${name})\\s+in\\s*\\(([^()]*)\\)$`), (key, values) => (labels) => key in labels && list(values).includes(labels[key])],
+  [new RegExp(`^(${name})\\s+in\\s*\\(([^()]*)\\)$`), (key, values) => (labels) => list(values).includes(labels[key])],
   [new RegExp(`^(${name})\\s+notin\\s*\\(([^()]*)\\)$`), (key, values) => (labels) => !list(values).includes(labels[key])],
   [new RegExp(`^(${name})$`), (key) => (labels) => key in labels],
   [new RegExp(`^!\\s*(${name})$`), (key) => (labels) => !(key in labels)],
