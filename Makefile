@@ -83,9 +83,9 @@ kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" le
 		'contexts: [{name: kube2014, context: {cluster: kube2014}}]' > data/kubeconfig
 	@printf '%s\n' "export KUBECONFIG=\"$$PWD/data/kubeconfig\"" '# or: kubectl --kubeconfig data/kubeconfig'
 
-controller-manager: bin/kube-controller-manager kubeconfig ## run today's controller manager for replication controllers, at PORT=8080
+controller-manager: bin/kube-controller-manager kubeconfig ## run those of today's controllers that make cluster has not, at PORT=8080
 	@exec bin/kube-controller-manager --kubeconfig data/kubeconfig --leader-elect=false --secure-port 0 \
-		--controllers replicationcontroller-controller
+		--controllers statefulset-controller,daemonset-controller,disruption-controller,horizontal-pod-autoscaler-controller
 
 etcd: bin/etcd ## run a real etcd with both its APIs on port 4001, its data in data/
 	@echo 'etcd is to serve http://127.0.0.1:$(CLIENT_PORT), and its peers port $(PEER_PORT); its data is in data/etcd'

@@ -99,6 +99,7 @@ func TestWhoExecutesNeedsTheRightToCreateWhateverTheMethod(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, status)
 }
 
+// K112.
 func TestWebhooksAndPoliciesDecideAboutCommands(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t, "-scheduler", "none")

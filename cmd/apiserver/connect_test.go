@@ -174,6 +174,7 @@ func TestAStreamFlowsBothWaysForAsLongAsBothWant(t *testing.T) {
 	}
 }
 
+// K112.
 func TestAKubeletThatBeginsNoStreamIsTold(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -230,6 +231,7 @@ func TestAKubeletIsNotAskedAnyMoreForAClientThatHasGone(t *testing.T) {
 	})
 }
 
+// K112.
 func TestAWebServerIsReachedThroughTheServer(t *testing.T) {
 	t.Parallel()
 	inFront(t, func(w http.ResponseWriter, req *http.Request) { _, _ = io.WriteString(w, "kubelet "+req.RequestURI) }, func(t *testing.T, b *behind) {

@@ -76,6 +76,7 @@ func TestAnEventTellsWhoSaysWhatOfWhich(t *testing.T) {
 	})
 }
 
+// K116.
 func TestEventsOfASecondAreListedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -311,6 +311,7 @@ func TestATimeZoneMovesTheTimes(t *testing.T) {
 	})
 }
 
+// K111.
 func TestAScheduleWithoutAnyTimeIsTold(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
@@ -356,6 +357,7 @@ func TestAJobOfSomebodyElseIsTold(t *testing.T) {
 	})
 }
 
+// K111.
 func TestATakenNameIsTold(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

@@ -465,6 +465,7 @@ func TestADeploymentThatIsCreatedPausedMakesNothing(t *testing.T) {
 	})
 }
 
+// K109.
 func TestARollbackTakesTheOldReplicaSetUpAgain(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

@@ -78,6 +78,7 @@ func planned(r *rollout) map[string]int {
 	return sizes
 }
 
+// K109.
 func TestTheNextStepOfARollingUpdate(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

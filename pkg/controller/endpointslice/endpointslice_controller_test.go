@@ -244,6 +244,7 @@ func TestASliceOfAServiceSaysWhereItsPodsAre(t *testing.T) {
 	})
 }
 
+// K107.
 func TestTheEndpointsInSlices(t *testing.T) {
 	t.Parallel()
 	publish := func(service *corev1.Service) { service.Spec.PublishNotReadyAddresses = true }
@@ -665,6 +666,7 @@ func TestAServiceThatIsBeingDeletedGetsNoNewSlices(t *testing.T) {
 	})
 }
 
+// K107.
 func TestSlicesOfPodsTakeThePlaceOfThoseOfEndpoints(t *testing.T) {
 	for name, order := range map[string]func(b *podBench){
 		"this controller first": func(b *podBench) { b.run(); b.settle(); b.runEndpoints() },

@@ -91,6 +91,7 @@ func TestAJobWithoutANumberOfCompletionsEndsWithItsPodsWhenOneHasSucceeded(t *te
 	})
 }
 
+// K110.
 func TestFailedPodsAreReplacedAfterGrowingPauses(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

@@ -171,6 +171,7 @@ func TestALostPodIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
+// K108.
 func TestManyPodsThatBecomeReadyAtOnceAreToldAtOnce(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.runReplicaSets()
@@ -193,6 +194,7 @@ func TestManyPodsThatBecomeReadyAtOnceAreToldAtOnce(t *testing.T) {
 	})
 }
 
+// K108.
 func TestARefusalIsAConditionUntilItIsOver(t *testing.T) {
 	type condition struct {
 		status                corev1.ConditionStatus
