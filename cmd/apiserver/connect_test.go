@@ -182,12 +182,14 @@ func TestAKubeletThatBeginsNoStreamIsTold(t *testing.T) {
 		status  int
 		text    string
 	}{
-		"it is gone":               {nil, 500, `error dialing backend: dial loopback: connection refused`},
-		"it hangs":                 {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, 500, "error dialing backend: no answer within a minute"},
-		"it hangs up":              {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 500, "error dialing backend: EOF"},
-		"it refuses":               {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "container not found", 404) }, 404, "container not found\n"},
-		"it answers":               {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi") }, 500, "invalid upgrade response: status code 200"},
-		"it sends elsewhere":       {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "http://127.0.0.1/", 302) }, 500, "invalid upgrade response: status code 302"},
+		"it is gone":  {nil, 500, `error dialing backend: dial loopback: connection refused`},
+		"it hangs":    {func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }, 500, "error dialing backend: no answer within a minute"},
+		"it hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 500, "error dialing backend: EOF"},
+		"it refuses":  {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "container not found", 404) }, 404, "container not found\n"},
+		"it answers":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hi") }, 500, "invalid upgrade response: status code 200"},
+		"it sends elsewhere": {func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, "http://127.0.0.1/", http.StatusFound)
+		}, 500, "invalid upgrade response: status code 302"},
 		"it speaks something else": {func(w http.ResponseWriter, req *http.Request) { upgradeTo(w, "other") }, 500, "backend tried to switch protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {

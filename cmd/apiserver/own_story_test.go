@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/util"
+	"kube2014/pkg/util/certtest"
+	"kube2014/pkg/util/loopback/loopbacktest"
 	"kube2014/pkg/util/pods"
 )
 
@@ -141,6 +144,34 @@ func TestWhatEverybodyTriesFirstWhilePartsAreKilled(t *testing.T) {
 	}
 	user.tell(t, steps) // once more, undisturbed
 	t.Log("told", rounds, "times")
+}
+
+// The same with our scheduler, controller manager and kubelets around today's kube-apiserver, with those of today's controllers
+// that each of our servers has inside. It allows no endpoints at loopback addresses, where hollow pods are.
+func TestWhatEverybodyTriesFirstAroundTodaysServer(t *testing.T) {
+	if os.Getenv("KUBE2014_CONTROLLERS") == "" {
+		t.Skip("make parts runs it")
+	}
+	t.Parallel()
+	f, store, block, port := filesOf(t), backend(options.Etcd3).startOne(t), loopbacktest.Claim(t), loopbacktest.FreePort(t)
+	certificate, key := f.pair("accounts", certtest.Authority(t, "accounts"))
+	url := "https://" + net.JoinHostPort("127.0.0.1", port)
+	startTodaysProgram(t, "kube-apiserver", "--etcd-servers", store.URL, "--cert-dir", t.TempDir(), "--bind-address", "127.0.0.1", "--secure-port", port,
+		"--service-account-issuer", accountIssuer, "--service-account-key-file", certificate, "--service-account-signing-key-file", key, "--service-cluster-ip-range", "10.0.0.0/24",
+		"--token-auth-file", f.write("tokens", "admin-token,admin,1,system:masters\n"), "--disable-admission-plugins", "TaintNodesByCondition")
+	kubeconfig := f.write("kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: a, user: u}}],
+clusters: [{name: a, cluster: {server: "`+url+`", insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: admin-token}}]}`)
+	user := teller{kubectlPath(t), kubeconfig, t.TempDir(), block.Machines[0]}
+	user.tell(t, []line{{"get namespace default -o name", "namespace/default"}})
+	startTodaysProgram(t, "kube-controller-manager", "--kubeconfig", kubeconfig, "--leader-elect=false", "--secure-port", "0", "--use-service-account-credentials=false",
+		"--service-account-private-key-file", key, "--controllers", "garbage-collector-controller,namespace-controller,serviceaccount-controller")
+	parts := processVictim(t, "our parts", []string{"-run", "scheduler,controller_manager,kubelet", "-kubeconfig", kubeconfig,
+		"-kubelet_port", "0", "-cluster_cidr", block.Pods, "-machines", strings.Join(block.Machines, ",")})
+	parts.start()
+	steps := slices.DeleteFunc(slices.Concat(rolls, visits, jobs, waits, empties, theEnd), func(step line) bool {
+		return strings.HasPrefix(step.run, "get endpointslices ") || strings.HasPrefix(step.run, "get --raw ")
+	})
+	user.tell(t, steps)
 }
 
 // killUntil kills a victim every few seconds until the context ends.

@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/util/loopback/loopbacktest"
 )
 
-// todaysCluster is this server, with today's whole controller manager and scheduler and three of our kubelets around it.
+// todaysCluster is this server, with a controller manager, a scheduler and three of our kubelets around it.
 type todaysCluster struct {
 	kubeconfig string // a file
 	server     victim
@@ -29,23 +29,35 @@ type todaysCluster struct {
 // exceptInClouds are all of today's controllers but those that need a cloud.
 const exceptInClouds = "*,-node-ipam-controller,-route,-service-lb-controller,-cloud-node-lifecycle-controller,bootstrap-signer-controller,token-cleaner-controller"
 
+// startOwnCluster starts what make cluster starts, at a secure port. It ends with the test.
+func startOwnCluster(t *testing.T) todaysCluster {
+	c, _, _, _ := startSecureServer(t, "-run", "all", "-machines", "127.0.0.1,127.0.0.2,127.0.0.3")
+	return c
+}
+
 // startTodaysCluster starts a cluster on a store. It ends with the test.
 func startTodaysCluster(t *testing.T, store []string) todaysCluster {
+	c, accountKey, ca, caKey := startSecureServer(t, append([]string{"-scheduler", "none"}, store...)...)
+	kubelets := processVictim(t, "the kubelets", []string{"-run", "kubelet", "-machines", "127.0.0.1,127.0.0.2,127.0.0.3", "-kubeconfig", c.kubeconfig})
+	kubelets.start()
+	startTodaysControllers(t, c.kubeconfig, accountKey, ca, caKey)
+	startTodaysProgram(t, "kube-scheduler", "--kubeconfig", c.kubeconfig, "--leader-elect=false", "--secure-port", "0")
+	return c
+}
+
+// startSecureServer starts this server at a secure port.
+func startSecureServer(t *testing.T, more ...string) (c todaysCluster, accountKey, ca, caKey string) {
 	f := filesOf(t)
 	flags, authority := f.secureFlags()
-	ca, caKey := f.pair("ca", authority)
+	ca, caKey = f.pair("ca", authority)
 	signing, port := f.signingFlags(), loopbacktest.FreePort(t)
 	flags[slices.Index(flags, "-secure_port")+1] = port
-	c := todaysCluster{audit: f.path("audit")}
-	c.server = processVictim(t, "the server", slices.Concat(flags, signing, store, []string{"-insecure=false", "-scheduler", "none", "-authorization_mode", "RBAC",
+	c.audit = f.path("audit")
+	c.server = processVictim(t, "the server", slices.Concat(flags, signing, more, []string{"-insecure=false", "-authorization_mode", "RBAC",
 		"-client_ca_file", ca, "-root_ca_file", ca, "-audit_log_path", c.audit, "-service_cluster_ip_range", "10.0.0.0/16", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")}))
 	c.server.start()
 	c.kubeconfig = f.write("kubeconfig", kubeconfigFor(t, "https://"+net.JoinHostPort("127.0.0.1", port), authority, "admin-token"))
-	kubelets := processVictim(t, "the kubelets", []string{"-run", "kubelet", "-machines", "127.0.0.1,127.0.0.2,127.0.0.3", "-kubeconfig", c.kubeconfig})
-	kubelets.start()
-	startTodaysControllers(t, c.kubeconfig, signing[1], ca, caKey)
-	startTodaysProgram(t, "kube-scheduler", "--kubeconfig", c.kubeconfig, "--leader-elect=false", "--secure-port", "0")
-	return c
+	return c, signing[1], ca, caKey
 }
 
 // startTodaysControllers starts today's controller manager, and waits until its garbage collector works, which comes last.

@@ -20,12 +20,25 @@ import (
 // Kubernetes' own conformance tests are run against a cluster of today's controllers, and of our server and kubelets. They are
 // those that pass around a kube-apiserver with the same kubelets. The file says why some do not pass here.
 func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
+	c := conforms(t, "conformance.json", func() todaysCluster { return startTodaysCluster(t, nil) })
+	for _, line := range c.refused(t) {
+		t.Log("refused", line)
+	}
+}
+
+// The same tests are run against what make cluster starts, with no program of today's. Another file says why some do not pass.
+func TestConformanceTestsPassWithOurControllers(t *testing.T) {
+	conforms(t, "conformance-own.json", func() todaysCluster { return startOwnCluster(t) })
+}
+
+// conforms runs the tests of a file on a cluster. The file has why each misses, "" if it passes.
+func conforms(t *testing.T, file string, start func() todaysCluster) todaysCluster {
 	if os.Getenv("KUBE2014_CONFORMANCE") == "" {
 		t.Skip("make conformance runs it")
 	}
-	text, err := os.ReadFile("../../testdata/today/conformance.json")
+	text, err := os.ReadFile("../../testdata/today/" + file)
 	require.NoError(t, err)
-	var misses map[string]string // by test; "" passes
+	var misses map[string]string // by test
 	require.NoError(t, json.Unmarshal(text, &misses))
 	names := slices.Sorted(maps.Keys(misses))
 	only := os.Getenv("KUBE2014_ONLY")
@@ -35,7 +48,7 @@ func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
 		}
 		return !regexp.MustCompile(only).MatchString(name)
 	})
-	c := startTodaysCluster(t, nil)
+	c := start()
 	passed := 0
 	for _, outcome := range runConformance(t, c.kubeconfig, names) {
 		why, known := misses[outcome.name]
@@ -55,9 +68,7 @@ func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
 		}
 	}
 	t.Log(passed, "of", len(names), "pass")
-	for _, line := range c.refused(t) {
-		t.Log("refused", line)
-	}
+	return c
 }
 
 // outcome is that of one test; the failure is "" if it passed.
