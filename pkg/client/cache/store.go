@@ -29,6 +29,28 @@ const NamespaceIndex = "namespace"
 // NamespaceOf is an IndexFunc: it returns the namespace of an object.
 func NamespaceOf[T metav1.Object](object T) []string { return []string{object.GetNamespace()} }
 
+// The names of the indexes of OwnerOf and of OrphanOf.
+const (
+	OwnerIndex  = "uid of the controller"
+	OrphanIndex = "namespace of what has no controller"
+)
+
+// OwnerOf is an IndexFunc: it returns the uid of the controller of an object.
+func OwnerOf[T metav1.Object](object T) []string {
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
+		return []string{string(owner.UID)}
+	}
+	return nil
+}
+
+// OrphanOf is an IndexFunc: it returns the namespace of an object that has no controller.
+func OrphanOf[T metav1.Object](object T) []string {
+	if metav1.GetControllerOfNoCopy(object) == nil {
+		return []string{object.GetNamespace()}
+	}
+	return nil
+}
+
 // IndexFunc returns the values under which an object is found in an index.
 type IndexFunc[T any] func(object T) []string
 

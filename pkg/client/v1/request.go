@@ -177,6 +177,12 @@ func (r request) refusal(resp *http.Response) error {
 		strings.TrimSpace(string(data)), later, true)
 }
 
+// IsAnswer reports whether an error is what the server answered, or something between here and the server.
+func IsAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
 // IsRefusal reports whether the server has refused a request, so that a retry is useless. After any
 // other error the request may have taken effect, or may later.
 func IsRefusal(err error) bool {

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 // Why there are never more pods than wanted, however stale the cache is:
@@ -39,7 +41,7 @@ func podPrefix(name string) string {
 }
 
 // plan returns the pods of an object that count, and the names of missing ones, at most burstReplicas. The names are
-// looked for first: a pod that comes meanwhile counts, whether its name was passed over or not. The error is errStale if
+// looked for first: a pod that comes meanwhile counts, whether its name was passed over or not. The error is controller.ErrStale if
 // a pod goes meanwhile.
 func (m *ReplicationManager) plan(s *set) (active []*corev1.Pod, missing []string, err error) {
 	howMany := func(active []*corev1.Pod) int { return max(0, min(s.replicas-len(active), burstReplicas)) }
@@ -47,14 +49,14 @@ func (m *ReplicationManager) plan(s *set) (active []*corev1.Pod, missing []strin
 	active = m.activePods(s)
 	count := howMany(active)
 	if len(names) < count {
-		return nil, nil, errStale
+		return nil, nil, controller.ErrStale
 	}
 	return active, names[:count], nil
 }
 
 // ownPods returns the pods of an object that it selects.
 func (m *ReplicationManager) ownPods(s *set) (own []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(ownerIndex, string(s.GetUID())) {
+	for _, pod := range m.pods.Store().ByIndex(cache.OwnerIndex, string(s.GetUID())) {
 		if pod.Namespace == s.GetNamespace() && s.selects(pod) {
 			own = append(own, pod)
 		}
@@ -117,7 +119,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 	return failed
 }
 
-// createPod creates the pod of a name. With errStale the name was taken: by the pod that it
+// createPod creates the pod of a name. With controller.ErrStale the name was taken: by the pod that it
 // returns, or by one that is gone again.
 func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string) (*corev1.Pod, error) {
 	pods := m.config.Client.In(s.GetNamespace()).Pods()
@@ -129,10 +131,10 @@ func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string)
 	m.noteAnswer(s, name, err)
 	switch {
 	case isTaken && (err == nil || apierrors.IsNotFound(err)):
-		return pod, errStale
+		return pod, controller.ErrStale
 	case err == nil:
 		m.config.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
-	case isAnswer(err) && !isOfNamespace(err):
+	case clientv1.IsAnswer(err) && !isOfNamespace(err):
 		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
 		err = failure{failedCreate, err}
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
 )
 
 // deletePods deletes pods of an object, one after the other, until the server refuses one.
@@ -38,7 +39,7 @@ func (m *ReplicationManager) deletePod(ctx context.Context, s *set, pod *corev1.
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil
-	case isAnswer(err):
+	case clientv1.IsAnswer(err):
 		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedDelete, "Error deleting: %s", err)
 		err = failure{failedDelete, err}
 	}

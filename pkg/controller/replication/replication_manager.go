@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
@@ -33,10 +33,6 @@ type Config struct {
 }
 
 const (
-	// stalePause is the pause before a retry with a stale cache, unless a change of the object
-	// or of its pods comes first.
-	stalePause = time.Second
-
 	// statusPause is the time from a change of a pod that only the status tells of until that is written, together
 	// with what has changed meanwhile: many pods become ready at about the same time.
 	statusPause = 100 * time.Millisecond
@@ -44,14 +40,7 @@ const (
 	// burstReplicas is how many pods a sync creates or deletes at most. After that the status is
 	// updated, and the wanted number is read again.
 	burstReplicas = 500
-
-	ownerIndex  = "replication: uid of the controller"
-	orphanIndex = "replication: namespace of what has no controller"
 )
-
-// errStale reports that the server has something newer than the cache. The sync is retried, and
-// nothing is logged.
-var errStale = errors.New("the copy is behind")
 
 // ReplicationManager gives each replication controller, or each replica set, as many pods as it wants.
 type ReplicationManager struct {
@@ -78,21 +67,11 @@ func NewReplicaSetController(config Config) *ReplicationManager {
 func newManager(config Config, name string, kind kind) *ReplicationManager {
 	m := &ReplicationManager{config: config, kind: kind, pods: config.Informers.Pods(), queue: workqueue.New(name),
 		ownerNameIndex: "replication: key of the " + kind.versionKind().Kind}
-	m.pods.Store().AddIndex(ownerIndex, func(pod *corev1.Pod) []string {
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-			return []string{string(owner.UID)}
-		}
-		return nil
-	})
+	m.pods.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
+	m.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
 	m.pods.Store().AddIndex(m.ownerNameIndex, func(pod *corev1.Pod) []string {
 		if key := m.keyOfOwner(pod); key != "" {
 			return []string{key}
-		}
-		return nil
-	})
-	m.pods.Store().AddIndex(orphanIndex, func(pod *corev1.Pod) []string {
-		if metav1.GetControllerOfNoCopy(pod) == nil {
-			return []string{pod.Namespace}
 		}
 		return nil
 	})
@@ -191,14 +170,14 @@ func (m *ReplicationManager) sync(ctx context.Context, key string) error {
 		managed = m.manage(ctx, s)
 	}
 	err := m.updateStatus(ctx, s, managed)
-	if errors.Is(managed, errStale) || errors.Is(err, errStale) {
-		m.queue.AddAfter(key, stalePause)
+	if errors.Is(managed, controller.ErrStale) || errors.Is(err, controller.ErrStale) {
+		m.queue.AddAfter(key, controller.StalePause)
 	}
 	return errors.Join(unlessStale(managed), unlessStale(err))
 }
 
 func unlessStale(err error) error {
-	if errors.Is(err, errStale) {
+	if errors.Is(err, controller.ErrStale) {
 		return nil
 	}
 	return err
@@ -236,20 +215,17 @@ func (m *ReplicationManager) manage(ctx context.Context, s *set) error {
 // confirm checks with the server that an object exists, and wants what the cache says. Nothing
 // would collect pods that were created for a deleted one.
 func (m *ReplicationManager) confirm(ctx context.Context, s *set) error {
-	current, err := m.kind.get(ctx, s.GetNamespace(), s.GetName())
-	if apierrors.IsNotFound(err) {
-		return errStale
-	}
+	current, err := m.kind.confirm(ctx, s)
 	if err == nil && s.hasChanged(current) {
-		return errStale
+		return controller.ErrStale
 	}
 	return err
 }
 
-// lookAhead returns errStale if the object has changed in the cache meanwhile.
+// lookAhead returns controller.ErrStale if the object has changed in the cache meanwhile.
 func (m *ReplicationManager) lookAhead(s *set) error {
 	if current := m.kind.cached(cache.Key(s)); current == nil || s.hasChanged(current) {
-		return errStale
+		return controller.ErrStale
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +15,7 @@ import (
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 // set is what a replication controller and a replica set have in common. It only reads the object.
@@ -52,10 +52,10 @@ type kind interface {
 	cached(key string) *set
 	// cachedIn returns the objects of a namespace in the cache, in no order.
 	cachedIn(namespace string) []*set
-	// get returns the object as the server has it.
-	get(ctx context.Context, namespace, name string) (*set, error)
+	// confirm returns an object as the server has it, like controller.Confirm.
+	confirm(ctx context.Context, s *set) (*set, error)
 	// writeStatus writes the status, if that has changed, and waits until the cache shows it. Otherwise the server
-	// would refuse the next one. The error is errStale if the object has changed meanwhile.
+	// would refuse the next one. The error is controller.ErrStale if the object has changed meanwhile.
 	writeStatus(ctx context.Context, s *set, status appsv1.ReplicaSetStatus) error
 }
 
@@ -134,8 +134,8 @@ func (k kindOf[T]) cachedIn(namespace string) (all []*set) {
 	return all
 }
 
-func (k kindOf[T]) get(ctx context.Context, namespace, name string) (*set, error) {
-	object, err := k.in(namespace).Get(ctx, name)
+func (k kindOf[T]) confirm(ctx context.Context, s *set) (*set, error) {
+	object, err := controller.Confirm(ctx, k.in(s.GetNamespace()), s.Object.(T))
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +149,8 @@ func (k kindOf[T]) writeStatus(ctx context.Context, s *set, status appsv1.Replic
 		return nil
 	}
 	written, err := k.in(s.GetNamespace()).UpdateStatus(ctx, updated)
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return errStale
-	case err != nil:
-		return err
+	if err != nil {
+		return controller.OrStale(err)
 	}
 	return cache.Await(ctx, k.informer.Shows(written))
 }

@@ -1,8 +1,6 @@
 package replication
 
 import (
-	"errors"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	clientv1 "kube2014/pkg/client/v1"
@@ -26,10 +24,4 @@ func (m *ReplicationManager) unsettledOf(s *set) string {
 		return name.(string)
 	}
 	return ""
-}
-
-// isAnswer reports whether an error is what the server answered.
-func isAnswer(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status)
 }
