@@ -532,48 +532,29 @@ func TestOldReplicaSetsAreDeletedButForTheHistory(t *testing.T) {
 	})
 }
 
-// A pod that is being deleted is in no status, and is waited for, too.
 func TestRecreateWaitsUntilTheOldPodsAreGone(t *testing.T) {
-	for name, end := range map[string]func(b *bench){
-		"deleted": func(b *bench) {
-			require.NoError(b.t, b.client.Pods().Delete(b.t.Context(), "web-old", metav1.DeleteOptions{}))
-		},
-		"ended": func(b *bench) {
-			pod, err := b.client.Pods().Get(b.t.Context(), "web-old")
-			require.NoError(b.t, err)
-			pod.Status.Phase = corev1.PodFailed
-			_, err = b.client.Pods().UpdateStatus(b.t.Context(), pod)
-			require.NoError(b.t, err)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			withBench(t, func(t *testing.T, b *bench) {
-				b.run()
-				b.create(recreate)
-				b.settle(time.Minute)
-				b.requireDone("one", 10)
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-old", Labels: b.set("one").Labels,
-					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b.set("one"), appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}},
-					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "one"}}}}
-				_, err := b.client.Pods().Create(t.Context(), pod)
-				require.NoError(t, err)
-				b.fleet.expect(10, 0)
-				b.takeEvents()
-				b.change(image("two"))
-				b.settle(10 * time.Minute)
-				assert.Equal(t, map[string]int32{"one": 0}, b.sizes())
-				end(b)
-				b.settle(10 * time.Second)
-				b.requireDone("two", 10)
-				assert.Equal(t, []string{
-					"web Normal ScalingReplicaSet: Scaled down replica set " + b.set("one").Name + " from 10 to 0",
-					"web Normal ScalingReplicaSet: Scaled up replica set " + b.set("two").Name + " from 0 to 10"}, b.takeEvents())
-				b.change(image("one"), size(5))
-				b.settle(time.Minute)
-				b.requireDone("one", 5)
-			})
-		})
-	}
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create(recreate)
+		b.settle(time.Minute)
+		b.requireDone("one", 10)
+		b.fleet.expect(10, 0)
+		b.fleet.terminate(b.set("one"), 2)
+		b.takeEvents()
+		b.change(image("two"))
+		b.settle(10 * time.Minute)
+		assert.Equal(t, map[string]int32{"one": 0}, b.sizes())
+		assert.Equal(t, new(int32(2)), b.get().Status.TerminatingReplicas)
+		b.fleet.terminate(b.set("one"), 0)
+		b.settle(10 * time.Second)
+		b.requireDone("two", 10)
+		assert.Equal(t, []string{
+			"web Normal ScalingReplicaSet: Scaled down replica set " + b.set("one").Name + " from 10 to 0",
+			"web Normal ScalingReplicaSet: Scaled up replica set " + b.set("two").Name + " from 0 to 10"}, b.takeEvents())
+		b.change(image("one"), size(5))
+		b.settle(time.Minute)
+		b.requireDone("one", 5)
+	})
 }
 
 func TestAnUpdateThatDoesNotProgressTimesOut(t *testing.T) {

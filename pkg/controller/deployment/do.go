@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,94 +10,75 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 // do does what is due for a rollout as the server has it, until the server refuses something, and waits until the copies show
 // that.
-func (c *DeploymentController) do(ctx context.Context, r *rollout) (done outcome, failed error) {
+func (c *DeploymentController) do(ctx context.Context, r *rollout) (failed error) {
+	sets := c.config.Client.In(r.d.Namespace).ReplicaSets()
 	var expected []cache.Expectation
-	changes, deleted := r.plan()
-	for _, change := range changes {
-		var written *appsv1.ReplicaSet
-		if change.from.UID == "" {
-			written, failed = c.create(ctx, r.d, change.to, &done)
-		} else {
-			written, failed = c.config.Client.In(r.d.Namespace).ReplicaSets().Update(ctx, change.to)
-			failed = orStale(failed)
+	for _, change := range r.plan() {
+		written, shows := change.from, c.sets.Shows
+		switch {
+		case change.to == nil:
+			shows, failed = c.sets.ShowsDeleted, sets.Delete(ctx, change.from.Name, deletion(change.from))
+		case change.from.UID == "":
+			written, failed = c.create(ctx, r, change.to)
+		default:
+			written, failed = sets.Update(ctx, change.to)
 		}
 		if failed != nil || written == nil {
 			break
 		}
-		expected = append(expected, c.sets.Shows(written))
+		expected = append(expected, shows(written))
 		c.tellScaled(r.d, change)
 	}
-	for _, set := range deleted {
-		if failed = c.delete(ctx, set); failed != nil {
-			break
-		}
-		expected = append(expected, c.sets.ShowsDeleted(set))
-	}
 	if err := cache.Await(ctx, expected...); err != nil {
-		return done, err
+		return err
 	}
-	return done, failed
+	return controller.OrStale(failed)
 }
 
-// create creates a replica set. It returns nothing if that cannot be: the outcome says why, or the namespace ends. With errStale
-// it exists already: the answer to an earlier request was lost.
-func (c *DeploymentController) create(ctx context.Context, d *appsv1.Deployment, set *appsv1.ReplicaSet, done *outcome) (*appsv1.ReplicaSet, error) {
+// deletion returns the options for the deletion of a replica set that is still as it was read, without pods.
+func deletion(set *appsv1.ReplicaSet) metav1.DeleteOptions {
+	return metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground),
+		Preconditions: &metav1.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion}}
+}
+
+// create creates a replica set. It returns nothing if that cannot be: the outcome says why, or the namespace ends. With
+// controller.ErrStale it exists already: the answer to an earlier request was lost.
+func (c *DeploymentController) create(ctx context.Context, r *rollout, set *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error) {
 	sets := c.config.Client.In(set.Namespace).ReplicaSets()
 	created, err := sets.Create(ctx, set)
 	switch {
 	case err == nil:
-		done.created = true
+		r.created = true
 	case apierrors.IsAlreadyExists(err):
 		existing, err := sets.Get(ctx, set.Name)
-		if err != nil {
-			return nil, orStale(err)
+		if err == nil && isOf(existing, r.d) && metav1.IsControlledBy(existing, r.d) {
+			err = controller.ErrStale
 		}
-		if isOf(existing, d) && isOwn(existing, d) {
-			return nil, errStale
-		}
-		done.collided = true
-		return nil, nil
+		r.collided = err == nil
+		return nil, err
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil, nil
-	case isAnswer(err):
-		done.refused = fmt.Sprintf("Failed to create new replica set %q: %s", set.Name, err)
-		c.config.Recorder.Eventf(d, corev1.EventTypeWarning, "ReplicaSetCreateError", "%s", done.refused)
+	case clientv1.IsAnswer(err):
+		r.refused = fmt.Sprintf("Failed to create new replica set %q: %s", set.Name, err)
+		c.config.Recorder.Eventf(r.d, corev1.EventTypeWarning, "ReplicaSetCreateError", "%s", r.refused)
 	}
 	return created, err
 }
 
-// isOwn reports whether a replica set is controlled by a deployment, or will be adopted.
-func isOwn(set *appsv1.ReplicaSet, d *appsv1.Deployment) bool {
-	if owner := metav1.GetControllerOfNoCopy(set); owner != nil {
-		return owner.UID == d.UID
-	}
-	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-	return err == nil && selects(selector, set)
-}
-
+// tellScaled tells of a replica set that wants another number of pods.
 func (c *DeploymentController) tellScaled(d *appsv1.Deployment, change change) {
-	from, to, way := replicas(change.from), replicas(change.to), "up"
-	switch {
-	case from == to:
+	if change.to == nil || replicas(change.from) == replicas(change.to) {
 		return
-	case to < from:
+	}
+	from, to, way := replicas(change.from), replicas(change.to), "up"
+	if to < from {
 		way = "down"
 	}
 	c.config.Recorder.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", way, change.to.Name, from, to)
-}
-
-// delete deletes a replica set if it is still as it was read, without pods.
-func (c *DeploymentController) delete(ctx context.Context, set *appsv1.ReplicaSet) error {
-	return orStale(c.config.Client.In(set.Namespace).ReplicaSets().Delete(ctx, set.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &set.UID, ResourceVersion: &set.ResourceVersion}, PropagationPolicy: new(metav1.DeletePropagationBackground)}))
-}
-
-// isAnswer reports whether an error is what the server answered.
-func isAnswer(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status)
 }

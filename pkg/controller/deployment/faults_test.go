@@ -280,6 +280,29 @@ func TestAControllerThatSeesNoReplicaSetMakesNoSecondOne(t *testing.T) {
 	})
 }
 
+// Otherwise the name of the new one might be that of the orphan: a collision.
+func TestAnOrphanThatTheCopiesDoNotShowIsAdoptedFirst(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		d := b.create(paused(true))
+		b.settle(time.Minute)
+		b.blindTo("replicasets")
+		b.run()
+		b.settle(time.Second)
+		orphan := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{"app": "web"}}}
+		orphan.Spec.Replicas = new(int32(1))
+		orphan.Spec.Selector, orphan.Spec.Template = d.Spec.Selector, deploymentOf("web", 1).Spec.Template
+		b.createSet(orphan)
+		b.change(paused(false))
+		b.settle(4 * time.Minute)
+		assert.Equal(t, map[string]int32{"one": 1}, b.sizes())
+		assert.Empty(t, b.set("one").OwnerReferences)
+		b.settle(time.Hour) // watches end
+		b.requireDone("one", 10)
+		assert.Len(t, b.sets(), 1)
+		assert.True(t, metav1.IsControlledBy(b.set("one"), b.get()))
+	})
+}
+
 func TestAConflictIsDecidedAnew(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.interceptSets(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {

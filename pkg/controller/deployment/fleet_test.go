@@ -1,6 +1,7 @@
 package deployment_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -29,6 +30,8 @@ type fleet struct {
 	startup time.Duration
 	// lag is the time from a change of a replica set until its pods follow, and again until its status does.
 	lag func() time.Duration
+	// terminating is how many pods of a replica set are said to be being deleted.
+	terminating map[types.UID]int32
 	// broken is the image whose pods are never ready.
 	broken string
 	born   map[types.UID][]time.Time // of the pods of a replica set
@@ -38,7 +41,7 @@ type fleet struct {
 }
 
 func newFleet(t testing.TB, client *clientv1.Client) *fleet {
-	return &fleet{t: t, client: client, queue: workqueue.New("fleet"), born: map[types.UID][]time.Time{}, startup: time.Second,
+	return &fleet{t: t, client: client, queue: workqueue.New("fleet"), born: map[types.UID][]time.Time{}, terminating: map[types.UID]int32{}, startup: time.Second,
 		lag: func() time.Duration { return 10 * time.Millisecond }, most: 1 << 30}
 }
 
@@ -82,7 +85,8 @@ func (f *fleet) lagNow() time.Duration {
 }
 
 func (f *fleet) tells(before, after appsv1.ReplicaSetStatus) bool {
-	return before.Replicas != after.Replicas || before.AvailableReplicas != after.AvailableReplicas || before.ObservedGeneration != after.ObservedGeneration
+	return before.Replicas != after.Replicas || before.AvailableReplicas != after.AvailableReplicas || before.ObservedGeneration != after.ObservedGeneration ||
+		*cmp.Or(before.TerminatingReplicas, new(int32)) != *after.TerminatingReplicas
 }
 
 // follow creates and deletes the pods of a replica set, and returns its status.
@@ -113,7 +117,7 @@ func (f *fleet) follow(set *appsv1.ReplicaSet) appsv1.ReplicaSetStatus {
 		}
 	}
 	status := appsv1.ReplicaSetStatus{Replicas: int32(len(pods)), ReadyReplicas: int32(available()), AvailableReplicas: int32(available()),
-		ObservedGeneration: set.Generation, TerminatingReplicas: new(int32(0)), Conditions: set.Status.Conditions}
+		ObservedGeneration: set.Generation, TerminatingReplicas: new(f.terminating[set.UID]), Conditions: set.Status.Conditions}
 	if next := available(); next < len(pods) {
 		f.queue.AddAfter(cache.Key(set), wait-now.Sub(pods[next]))
 	}
@@ -156,6 +160,14 @@ func (f *fleet) change(change func(f *fleet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(f)
+}
+
+// terminate lets a replica set say how many of its pods are being deleted.
+func (f *fleet) terminate(set *appsv1.ReplicaSet, count int32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.terminating[set.UID] = count
+	f.queue.Add(cache.Key(set))
 }
 
 // lose makes pods of a replica set new ones, which are not ready yet.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,9 +72,9 @@ func (r *rollout) annotate(set *appsv1.ReplicaSet) {
 
 // noteSize notes what the deployment wants at a replica set that gets a size.
 func (r *rollout) noteSize(set *appsv1.ReplicaSet) {
-	surge, _ := r.limits()
+	most, _ := r.limits()
 	metav1.SetMetaDataAnnotation(&set.ObjectMeta, desiredAnnotation, strconv.Itoa(r.wanted()))
-	metav1.SetMetaDataAnnotation(&set.ObjectMeta, maxAnnotation, strconv.Itoa(r.wanted()+surge))
+	metav1.SetMetaDataAnnotation(&set.ObjectMeta, maxAnnotation, strconv.Itoa(most))
 }
 
 // makeSet returns a replica set of the deployment's template, without pods.
@@ -127,13 +126,11 @@ func nameOf(deployment, hash string) string {
 // outdated returns the replica sets without pods that are older than the limit of the history.
 func (r *rollout) outdated() []*appsv1.ReplicaSet {
 	limit := r.d.Spec.RevisionHistoryLimit
-	if limit == nil || *limit == math.MaxInt32 {
+	if limit == nil {
 		return nil
 	}
 	old := slices.DeleteFunc(slices.Clone(r.old), func(set *appsv1.ReplicaSet) bool { return set.DeletionTimestamp != nil })
 	slices.SortStableFunc(old, func(a, b *appsv1.ReplicaSet) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
 	old = old[:max(0, len(old)-int(*limit))]
-	return slices.DeleteFunc(old, func(set *appsv1.ReplicaSet) bool {
-		return held(set) > 0 || set.Status.ObservedGeneration < set.Generation
-	})
+	return slices.DeleteFunc(old, mayHavePods)
 }

@@ -7,11 +7,8 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"kube2014/pkg/util/pods"
 )
 
 // rollout is a deployment with its replica sets, at one moment.
@@ -19,8 +16,6 @@ type rollout struct {
 	d       *appsv1.Deployment
 	current *appsv1.ReplicaSet   // has the deployment's template; nil: there is none yet
 	old     []*appsv1.ReplicaSet // the others, the oldest first
-	// oldRuns says that pods of the old replica sets run, or may. It is only known for the strategy Recreate.
-	oldRuns bool
 
 	outcome
 }
@@ -32,8 +27,8 @@ type outcome struct {
 	refused  string // why it could not be created
 }
 
-// newRollout returns the rollout of a deployment with replica sets. podsOf returns all pods of one.
-func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, podsOf func(*appsv1.ReplicaSet) []*corev1.Pod) *rollout {
+// newRollout returns the rollout of a deployment with replica sets.
+func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 	r := &rollout{d: d}
 	slices.SortFunc(sets, compareAge)
 	for _, set := range sets { // several may have the template: today's controller takes the oldest, too
@@ -41,12 +36,7 @@ func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, podsOf func(*ap
 			r.current = set
 		}
 	}
-	for _, set := range sets {
-		if set != r.current {
-			r.old = append(r.old, set)
-			r.oldRuns = r.oldRuns || recreates(d) && runs(set, podsOf(set))
-		}
-	}
+	r.old = slices.DeleteFunc(sets, func(set *appsv1.ReplicaSet) bool { return set == r.current })
 	return r
 }
 
@@ -55,10 +45,9 @@ func compareAge(a, b *appsv1.ReplicaSet) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
-// runs reports whether pods of a replica set run, or may.
-func runs(set *appsv1.ReplicaSet, all []*corev1.Pod) bool {
-	return replicas(set) > 0 || set.Status.Replicas > 0 || set.Status.ObservedGeneration < set.Generation ||
-		slices.ContainsFunc(all, func(pod *corev1.Pod) bool { return !pods.HasEnded(pod) })
+// mayHavePods reports whether pods of a replica set run, or may: there may be some that its status does not tell of yet.
+func mayHavePods(set *appsv1.ReplicaSet) bool {
+	return held(set) > 0 || terminating(set) > 0 || set.Status.ObservedGeneration < set.Generation
 }
 
 func recreates(d *appsv1.Deployment) bool {
@@ -76,6 +65,9 @@ func valueOf(number *int32, otherwise int32) int32 {
 
 // held returns how many pods a replica set has, or will have.
 func held(set *appsv1.ReplicaSet) int { return max(replicas(set), int(set.Status.Replicas)) }
+
+// terminating returns how many pods of a replica set are being deleted.
+func terminating(set *appsv1.ReplicaSet) int { return int(valueOf(set.Status.TerminatingReplicas, 0)) }
 
 // available returns how many available pods a replica set of a size has. The ones that are not available are deleted first.
 func available(set *appsv1.ReplicaSet, size int) int {
@@ -124,38 +116,37 @@ func (r *rollout) grown(set *appsv1.ReplicaSet) int {
 	if isShrinking(set) || slices.ContainsFunc(others, isBehind) {
 		return replicas(set)
 	}
-	surge, _ := r.limits()
-	return replicas(set) + max(0, min(r.wanted()-replicas(set), r.wanted()+surge-sum(r.all(), held)))
+	most, _ := r.limits()
+	return replicas(set) + max(0, min(r.wanted()-replicas(set), most-sum(r.all(), held)))
 }
 
-// limits returns how many pods there may be more than wanted, and how many of the wanted ones may be unavailable.
-func (r *rollout) limits() (surge, unavailable int) {
-	rolling := r.d.Spec.Strategy.RollingUpdate
-	if recreates(r.d) || rolling == nil {
-		return 0, 0
+// limits returns how many pods there may be, and how many available ones there must be.
+func (r *rollout) limits() (most, least int) {
+	wanted, rolling, none := r.wanted(), r.d.Spec.Strategy.RollingUpdate, intstr.FromInt32(0)
+	if wanted == 0 || recreates(r.d) || rolling == nil {
+		return wanted, wanted
 	}
-	wanted, none := r.wanted(), intstr.FromInt32(0)
 	share := func(of *intstr.IntOrString, up bool) int {
 		number, _ := intstr.GetScaledValueFromIntOrPercent(cmp.Or(of, &none), wanted, up) // the server takes no other
 		return number
 	}
-	surge, unavailable = share(rolling.MaxSurge, true), share(rolling.MaxUnavailable, false)
+	surge, unavailable := share(rolling.MaxSurge, true), share(rolling.MaxUnavailable, false)
 	if surge == 0 && unavailable == 0 { // by rounding: it could not begin
 		unavailable = 1
 	}
-	return surge, min(unavailable, wanted)
+	return wanted + surge, max(0, wanted-unavailable)
 }
 
-// change is what becomes of a replica set.
+// change is what becomes of a replica set; nothing: it is deleted.
 type change struct{ from, to *appsv1.ReplicaSet }
 
-// plan returns the replica sets that must be created or changed, and those that must be deleted.
-func (r *rollout) plan() (changes []change, deleted []*appsv1.ReplicaSet) {
+// plan returns the replica sets that must be created, changed or deleted.
+func (r *rollout) plan() (changes []change) {
 	if r.d.DeletionTimestamp != nil || r.current != nil && r.current.DeletionTimestamp != nil { // its successor has the same name
-		return nil, nil
+		return nil
 	}
 	isScaled := r.isScaled()
-	if r.current == nil && !r.d.Spec.Paused && !isScaled && !r.oldRuns {
+	if r.current == nil && !r.d.Spec.Paused && !isScaled && !r.mustWait() {
 		next := *r
 		next.current = r.makeSet()
 		return next.plan()
@@ -180,9 +171,12 @@ func (r *rollout) plan() (changes []change, deleted []*appsv1.ReplicaSet) {
 	}
 	slices.Reverse(changes) // the current one first: its pods take the longest
 	if len(changes) > 0 || isScaled || !r.d.Spec.Paused && !r.isComplete(r.counts()) {
-		return changes, nil
+		return changes
 	}
-	return nil, r.outdated()
+	for _, set := range r.outdated() {
+		changes = append(changes, change{set, nil})
+	}
+	return changes
 }
 
 // changed returns a replica set with another size. If noted is false, what the deployment wants is only noted with the size.
@@ -207,19 +201,18 @@ func isSame(a, b *appsv1.ReplicaSet) bool {
 
 // roll returns the sizes of the next step of a rolling update.
 func (r *rollout) roll() map[types.UID]int {
-	wanted := r.wanted()
-	_, unavailable := r.limits()
-	size := min(wanted, r.grown(r.current))
+	_, least := r.limits()
+	size := min(r.wanted(), r.grown(r.current))
 	sizes := map[types.UID]int{r.current.UID: size}
 	old := slices.DeleteFunc(slices.Clone(r.old), func(set *appsv1.ReplicaSet) bool { return set.DeletionTimestamp != nil })
 	// What is not available goes first: it may be what the update shall mend.
-	spare := sum(old, replicas) + available(r.current, size) - (wanted - unavailable)
+	spare := sum(old, replicas) + available(r.current, size) - least
 	for _, set := range old {
 		bad := max(0, min(spare, replicas(set)-available(set, replicas(set))))
 		sizes[set.UID] = replicas(set) - bad
 		spare -= bad
 	}
-	surplus := sum(old, func(set *appsv1.ReplicaSet) int { return available(set, replicas(set)) }) + available(r.current, size) - (wanted - unavailable)
+	surplus := sum(old, func(set *appsv1.ReplicaSet) int { return available(set, replicas(set)) }) + available(r.current, size) - least
 	for _, set := range old {
 		good := max(0, min(surplus, sizes[set.UID]))
 		sizes[set.UID] -= good
@@ -231,11 +224,14 @@ func (r *rollout) roll() map[types.UID]int {
 // recreate returns the sizes of the next step of the strategy Recreate.
 func (r *rollout) recreate() map[types.UID]int {
 	sizes := noPods(r.old)
-	if r.current != nil && !r.oldRuns {
+	if r.current != nil && !r.mustWait() {
 		sizes[r.current.UID] = r.wanted()
 	}
 	return sizes
 }
+
+// mustWait reports whether the strategy Recreate waits until there are no old pods.
+func (r *rollout) mustWait() bool { return recreates(r.d) && slices.ContainsFunc(r.old, mayHavePods) }
 
 // noPods returns the size 0 for replica sets.
 func noPods(sets []*appsv1.ReplicaSet) map[types.UID]int {

@@ -15,6 +15,7 @@ import (
 // state is the state of a replica set: how many pods it wants, has, and has available.
 type state struct {
 	wants, has, available int32
+	terminating           int32
 	isBehind, isDeleted   bool
 	told, most            string // in its annotations; empty: 10 and 13
 }
@@ -27,7 +28,8 @@ func (s state) set(name, image string, age int) *appsv1.ReplicaSet {
 		set.Annotations[desiredAnnotation], set.Annotations[maxAnnotation] = s.told, s.most
 	}
 	set.Spec.Replicas, set.Spec.Template = &s.wants, templateOf(image)
-	set.Status = appsv1.ReplicaSetStatus{Replicas: s.has, ReadyReplicas: s.available, AvailableReplicas: s.available, ObservedGeneration: 2}
+	set.Status = appsv1.ReplicaSetStatus{Replicas: s.has, ReadyReplicas: s.available, AvailableReplicas: s.available,
+		TerminatingReplicas: &s.terminating, ObservedGeneration: 2}
 	if s.isBehind {
 		set.Status.ObservedGeneration = 1
 	}
@@ -58,7 +60,7 @@ func newRow(current *state, old ...state) *rollout {
 	if current != nil {
 		sets = append(sets, current.set("new", "new", 0))
 	}
-	return newRollout(d, sets, func(*appsv1.ReplicaSet) []*corev1.Pod { return nil })
+	return newRollout(d, sets)
 }
 
 // planned returns the sizes of all replica sets after the plan.
@@ -67,8 +69,7 @@ func planned(r *rollout) map[string]int {
 	for _, set := range r.all() {
 		sizes[set.Name] = replicas(set)
 	}
-	changes, _ := r.plan()
-	for _, change := range changes {
+	for _, change := range r.plan() {
 		name := change.to.Name
 		if change.from.UID == "" {
 			name = "new"
@@ -160,6 +161,7 @@ func TestRecreateWaitsForAReplicaSetThatMayStillMakePods(t *testing.T) {
 		"it has seen its size":     {state{}, map[string]int{"new": 10, "a": 0}},
 		"it has not":               {state{isBehind: true}, map[string]int{"a": 0}},
 		"it has pods":              {state{has: 1}, map[string]int{"a": 0}},
+		"some are being deleted":   {state{terminating: 1}, map[string]int{"a": 0}},
 		"it is to get no pods yet": {state{wants: 1}, map[string]int{"a": 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +169,7 @@ func TestRecreateWaitsForAReplicaSetThatMayStillMakePods(t *testing.T) {
 			r := newRow(nil)
 			r.d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 			old := row.old.set("a", "old", 1)
-			assert.Equal(t, row.want, planned(newRollout(r.d, []*appsv1.ReplicaSet{old}, func(*appsv1.ReplicaSet) []*corev1.Pod { return nil })))
+			assert.Equal(t, row.want, planned(newRollout(r.d, []*appsv1.ReplicaSet{old})))
 		})
 	}
 }
@@ -175,7 +177,7 @@ func TestRecreateWaitsForAReplicaSetThatMayStillMakePods(t *testing.T) {
 // Otherwise what it was told would hold up the next rollout for ever.
 func TestAReplicaSetThatAnotherHasScaledIsToldWhatIsWanted(t *testing.T) {
 	t.Parallel()
-	changes, _ := newRow(nil, state{wants: 10, has: 10, available: 10, told: "5", most: "7"}).plan()
+	changes := newRow(nil, state{wants: 10, has: 10, available: 10, told: "5", most: "7"}).plan()
 	assert.Len(t, changes, 1)
 	assert.Equal(t, "10", changes[0].to.Annotations[desiredAnnotation])
 	assert.Equal(t, "13", changes[0].to.Annotations[maxAnnotation])

@@ -42,11 +42,8 @@ func (r *rollout) scale() map[types.UID]int {
 	case recreates(r.d):
 		return nil
 	}
-	missing := -sum(active, replicas)
-	if wanted > 0 {
-		surge, _ := r.limits()
-		missing += wanted + surge
-	}
+	most, _ := r.limits()
+	missing := most - sum(active, replicas)
 	if missing > 0 && (slices.ContainsFunc(r.all(), isBehind) || slices.ContainsFunc(r.all(), isShrinking)) {
 		return nil
 	}
@@ -88,13 +85,10 @@ func (r *rollout) proportions(active []*appsv1.ReplicaSet, missing int) map[type
 
 // share returns how much a replica set grows in proportion to the deployment; a negative number: how much it shrinks.
 func (r *rollout) share(set *appsv1.ReplicaSet) int {
-	if r.wanted() == 0 {
-		return -replicas(set)
-	}
-	surge, _ := r.limits()
+	most, _ := r.limits()
 	before, _ := noted(set, maxAnnotation)
 	if before = cmp.Or(before, int(r.d.Status.Replicas)); before == 0 {
 		return 0
 	}
-	return int(math.Round(float64(replicas(set))*float64(r.wanted()+surge)/float64(before))) - replicas(set)
+	return int(math.Round(float64(replicas(set))*float64(most)/float64(before))) - replicas(set)
 }

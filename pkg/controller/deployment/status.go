@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/controller"
 )
 
 // The reasons of the condition Progressing after which something depends on them.
@@ -42,7 +43,7 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 	}
 	written, err := c.config.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
 	if err != nil {
-		return orStale(err)
+		return controller.OrStale(err)
 	}
 	return cache.Await(ctx, c.deployments.Shows(written))
 }
@@ -51,7 +52,7 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 func (r *rollout) counts() appsv1.DeploymentStatus {
 	all := r.all()
 	status := appsv1.DeploymentStatus{ObservedGeneration: r.d.Generation, CollisionCount: r.d.Status.CollisionCount,
-		Conditions: slices.Clone(r.d.Status.Conditions), TerminatingReplicas: terminating(all)}
+		Conditions: slices.Clone(r.d.Status.Conditions), TerminatingReplicas: new(int32(sum(all, terminating)))}
 	for _, set := range all {
 		status.Replicas += set.Status.Replicas
 		status.ReadyReplicas += set.Status.ReadyReplicas
@@ -62,20 +63,6 @@ func (r *rollout) counts() appsv1.DeploymentStatus {
 	}
 	status.UnavailableReplicas = int32(max(0, sum(all, replicas)-int(status.AvailableReplicas)))
 	return status
-}
-
-// terminating returns how many pods are being deleted; nil if a replica set does not say it.
-func terminating(sets []*appsv1.ReplicaSet) *int32 {
-	total := new(int32(0))
-	for _, set := range sets {
-		switch status := set.Status; {
-		case status.TerminatingReplicas != nil:
-			*total += *status.TerminatingReplicas
-		case status.ObservedGeneration > 0:
-			return nil
-		}
-	}
-	return total
 }
 
 // isComplete reports whether all wanted pods have the deployment's template and are available, and there are no others.
@@ -90,7 +77,7 @@ func (r *rollout) status(now time.Time) appsv1.DeploymentStatus {
 	if r.collided {
 		status.CollisionCount = new(valueOf(status.CollisionCount, 0) + 1)
 	}
-	if _, unavailable := r.limits(); int(status.AvailableReplicas) >= r.wanted()-unavailable {
+	if _, least := r.limits(); int(status.AvailableReplicas) >= least {
 		put(&status, appsv1.DeploymentAvailable, corev1.ConditionTrue, "MinimumReplicasAvailable", "Deployment has minimum availability.", now)
 	} else {
 		put(&status, appsv1.DeploymentAvailable, corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now)
