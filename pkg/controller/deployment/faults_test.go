@@ -183,6 +183,22 @@ func TestReplicaSetsAreAdoptedAndReleased(t *testing.T) {
 	})
 }
 
+func TestAReplicaSetThatIsTakenAwayIsReplaced(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create()
+		b.settle(time.Minute)
+		taken := b.set("one").Name
+		b.changeSet(taken, func(set *appsv1.ReplicaSet) { set.OwnerReferences, set.Labels = nil, map[string]string{"app": "other"} })
+		b.settle(time.Minute)
+		require.Len(t, b.sets(), 2)
+		for _, set := range b.sets() {
+			assert.Equal(t, set.Name != taken, metav1.IsControlledBy(set, b.get()))
+			assert.Equal(t, int32(10), *set.Spec.Replicas)
+		}
+	})
+}
+
 func TestADeploymentThatIsBeingDeletedOnlyTellsItsStatus(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
