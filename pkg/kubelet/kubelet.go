@@ -34,6 +34,7 @@ type Kubelet struct {
 	addresses *addresses
 	probing   sync.WaitGroup // the running probes
 	outage    outage
+	stop      stop
 	running   context.Context // of Run
 	began     time.Time       // of Run
 
@@ -86,12 +87,12 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	}
 	httpServer := server.New(host{k}, k.Dial)
 	var group sync.WaitGroup
-	group.Go(func() { httpServer.Serve(listener) }) // it ends with Close
+	group.Go(func() { httpServer.Serve(stoppedListener{listener, &k.stop}) }) // it ends with Close
 	group.Go(func() { k.informer.Run(ctx) })
 	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
-		group.Go(func() { k.pods.Run(ctx, podWorkers, k.Around(k.sync)) })
-		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.report) })
+		group.Go(func() { k.pods.Run(ctx, podWorkers, k.stop.waiting(k.Around(k.sync))) })
+		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.stop.waiting(k.report)) })
 	}
 	<-ctx.Done()
 	httpServer.Close()
@@ -110,7 +111,7 @@ func portOf(address net.Addr) int32 {
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {
-	if k.Recorder != nil {
+	if k.Recorder != nil && k.stop.left() <= 0 {
 		k.Recorder.Eventf(pod, eventType, reason, "%s", message)
 	}
 }

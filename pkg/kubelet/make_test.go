@@ -85,6 +85,7 @@ type cluster struct {
 	network *loopbacktest.Network
 	events  *recorded
 	config  kubelet.Config
+	kubelet *kubelet.Kubelet // the one that was started last
 	ended   chan error
 	end     context.CancelFunc
 }
@@ -111,6 +112,7 @@ func (c *cluster) start() {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	c.ended, c.end = make(chan error, 1), cancel
 	k := kubelet.New(c.config)
+	c.kubelet = k
 	go func() { c.ended <- k.Run(ctx) }()
 	pass(time.Second)
 }

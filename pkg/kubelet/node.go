@@ -26,6 +26,7 @@ const minBeatPause = 250 * time.Millisecond
 func (k *Kubelet) beat(ctx context.Context, port int32) {
 	info, pause := k.nodeInfo(), minBeatPause
 	for ctx.Err() == nil {
+		k.stop.wait(ctx)
 		try, cancel := context.WithTimeout(ctx, max(k.NodeStatusUpdateFrequency, time.Second))
 		err := k.updateNode(try, info, port)
 		cancel()
@@ -51,6 +52,10 @@ func (k *Kubelet) updateNode(ctx context.Context, info corev1.NodeSystemInfo, po
 			node, err = k.Client.Nodes().Create(ctx, k.newNode())
 		}
 		if err == nil {
+			k.See(node)
+			if k.stop.left() > 0 {
+				return nil
+			}
 			k.setNodeStatus(&node.Status, info, port, metav1.Now())
 			_, err = k.Client.Nodes().UpdateStatus(ctx, node)
 		}

@@ -108,6 +108,10 @@ func (p *probe) begin() (prober.Target, bool) {
 	if !p.isWantedLocked() {
 		return prober.Target{}, false
 	}
+	if left := p.w.k.stop.left(); left > 0 {
+		p.timer.Reset(left)
+		return prober.Target{}, false
+	}
 	p.w.k.probing.Add(1)
 	return p.w.targetOf(p.c), true
 }

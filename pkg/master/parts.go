@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
@@ -159,6 +162,7 @@ func (p *Parts) makeScheduler(c *clientv1.Client) {
 // makeKubelets adds a kubelet for each machine. Their containers are hollow.
 func (p *Parts) makeKubelets(c *clientv1.Client) {
 	runtime, machines := &hollow.Runtime{Listen: p.config.Network.Listen}, p.o.Generic.Machines
+	kubelets := map[string]*kubelet.Kubelet{}
 	for i, cidr := range p.o.Parts.PodCIDRs(machines) {
 		machine := machines[i]
 		k := kubelet.New(kubelet.Config{
@@ -167,8 +171,18 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
 			Listen:    p.config.Network.Listen, Dial: p.config.Network.Dial, Around: p.tracer.Work("Kubelet"),
 		})
+		kubelets[machine] = k
 		p.add(k.Run)
 	}
+	if !p.o.Parts.Has(options.PartControllerManager) && !p.o.Parts.Has(options.PartScheduler) {
+		return
+	}
+	see := func(node *corev1.Node) { // the nodes are watched anyway
+		if k := kubelets[node.Name]; k != nil {
+			k.See(node)
+		}
+	}
+	p.informers.Nodes().AddHandler(cache.Handler[*corev1.Node]{OnAdd: see, OnUpdate: func(_, node *corev1.Node) { see(node) }})
 }
 
 // dialKubelet connects to the kubelet of a machine. The address of a kubelet in this process may have port 0,

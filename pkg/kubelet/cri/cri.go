@@ -20,6 +20,14 @@ type Runtime interface {
 	Start(spec Spec) Container
 }
 
+// Stopper is a Runtime that can stop its kubelet, so that people see what becomes of the pods of a machine that is
+// silent.
+type Stopper interface {
+	// StoppedUntil returns until when a node says that its kubelet is to be stopped; zero for not. It is safe for
+	// concurrent use.
+	StoppedUntil(node *corev1.Node) time.Time
+}
+
 // Spec is what a container is started from. The objects are shared: nobody may change them.
 type Spec struct {
 	Pod       *corev1.Pod

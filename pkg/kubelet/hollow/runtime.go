@@ -18,6 +18,10 @@
 // fails with a 503: if two probes ask for the same path, either annotation fails both. Nothing fails a
 // probe that only opens a connection.
 //
+// An annotation of a node stops its kubelet for up to 10 minutes, as if its process did nothing:
+//
+//	hollow.kube2014/stop-kubelet: 2014-06-06T12:00:00Z    until then
+//
 // A container that runs seems to use what it requested when it started: each second so much of a core, and so
 // much memory. For what it did not request, that is 10m and 10Mi.
 //
