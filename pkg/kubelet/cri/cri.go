@@ -31,10 +31,10 @@ type Stopper interface {
 // Spec is what a container is started from. The objects are shared: nobody may change them.
 type Spec struct {
 	Pod       *corev1.Pod
-	Container *corev1.Container
-	Name      string // of the container; a task of 2014 may have some without one
-	Init      bool   // it must end before others start
-	Attempt   int32  // how often it was started before
+	Container *corev1.Container // with the variables in its command expanded
+	Name      string            // of the container; a task of 2014 may have some without one
+	Init      bool              // it must end before others start
+	Attempt   int32             // how often it was started before
 	Node      string
 	HostIP    string
 	PodIP     string // empty if the pod has no address of its own

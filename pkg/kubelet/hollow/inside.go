@@ -29,49 +29,12 @@ func setupOf(spec cri.Spec) *setup {
 		s.hostname = spec.Node
 	}
 	if command := slices.Concat(c.Command, c.Args); isKnown(command) {
-		for _, word := range command {
-			s.command = append(s.command, expand(word, spec.Env))
-		}
+		s.command = command
 	}
 	if s.command == nil && s.hostname == "" && s.dir == "" && len(s.env)+len(s.mounted) == 0 {
 		return noSetup
 	}
 	return s
-}
-
-// expand replaces each $(NAME) by the value of a variable that there is, and $$ by $.
-func expand(text string, env []string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, "$")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		text = after
-		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "("), ")")
-		switch {
-		case strings.HasPrefix(after, "$"):
-			text = after[1:]
-		case strings.HasPrefix(after, "(") && closed:
-			if value, exists := lookUp(env, name); exists {
-				b.WriteString(value)
-				text = rest
-				continue
-			}
-		}
-		b.WriteByte('$')
-	}
-}
-
-// lookUp returns the last value of a variable.
-func lookUp(env []string, name string) (value string, exists bool) {
-	for _, variable := range env {
-		if after, is := strings.CutPrefix(variable, name+"="); is {
-			value, exists = after, true
-		}
-	}
-	return value, exists
 }
 
 // inside is what commands in a container see. It is made when the first one runs.
@@ -97,7 +60,8 @@ func (c *container) insideLocked() *inside {
 		in.dir = "/"
 	}
 	for _, variable := range []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME=" + in.hostname} {
-		if name, _, _ := strings.Cut(variable, "="); !has(s.env, name) {
+		name, _, _ := strings.Cut(variable, "=")
+		if !slices.ContainsFunc(s.env, func(own string) bool { return strings.HasPrefix(own, name+"=") }) {
 			in.env = append(in.env, variable)
 		}
 	}
@@ -115,8 +79,3 @@ func (c *container) insideLocked() *inside {
 }
 
 const maxHostname = 63
-
-func has(env []string, name string) bool {
-	_, exists := lookUp(env, name)
-	return exists
-}
