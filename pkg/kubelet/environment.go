@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,15 +77,15 @@ func (w *podWorker) environmentOf(c *corev1.Container) (*environment, error) {
 		}
 	}
 	for i := range c.Env {
-		variable := &c.Env[i]
-		value, exists, err := variable.Value, true, error(nil)
+		v := &c.Env[i]
+		value, exists, err := v.Value, true, error(nil)
 		if value != "" {
 			value, err = expand(value, e.left, e.find)
-		} else if variable.ValueFrom != nil {
-			value, exists, err = w.valueFrom(variable.ValueFrom, c)
+		} else if v.ValueFrom != nil {
+			value, exists, err = w.valueFrom(v.ValueFrom, c)
 		}
 		if err == nil && exists {
-			err = e.set(variable.Name, value)
+			err = e.set(v.Name, value)
 		}
 		if err != nil {
 			return nil, err
@@ -175,39 +176,26 @@ func expandCommand(c *corev1.Container, e *environment) (*corev1.Container, erro
 	return &expanded, nil
 }
 
+// variable matches $(NAME) and $$.
+var variable = regexp.MustCompile(`\$(\$|\([^)]*\))`)
+
 // expand replaces each $(NAME) by what find finds, and $$ by a dollar sign. What does not exist stays. The
-// error is errEnvironment if the result has more bytes than most.
+// error is errEnvironment if the text or the result has more bytes than most.
 func expand(text string, most int, find func(name string) (value string, exists bool)) (string, error) {
-	var out strings.Builder
-	closed := true // there may be one more closing parenthesis
-	for {
-		before, after, found := strings.Cut(text, "$")
-		piece, rest := "$", after
-		end := -1
-		if closed && strings.HasPrefix(after, "(") {
-			end = strings.IndexByte(after, ')')
-			closed = end >= 0
+	left := most - len(text)
+	expanded := variable.ReplaceAllStringFunc(text, func(found string) string {
+		value, exists := "$", true
+		if found != "$$" {
+			value, exists = find(found[2 : len(found)-1])
 		}
-		switch {
-		case !found:
-			piece = ""
-		case end >= 0:
-			value, exists := find(after[1:end])
-			if !exists {
-				value = "$" + after[:end+1]
-			}
-			piece, rest = value, after[end+1:]
-		case strings.HasPrefix(after, "$"):
-			rest = after[1:]
+		if !exists || left < 0 {
+			return found
 		}
-		if out.Len()+len(before)+len(piece) > most {
-			return "", errEnvironment
-		}
-		out.WriteString(before)
-		out.WriteString(piece)
-		if !found {
-			return out.String(), nil
-		}
-		text = rest
+		left += len(found) - len(value)
+		return value
+	})
+	if left < 0 {
+		return "", errEnvironment
 	}
+	return expanded, nil
 }

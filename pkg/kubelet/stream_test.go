@@ -74,11 +74,11 @@ func TestACommandIsRunInAContainerOfAPod(t *testing.T) {
 		c.create(makePod("late", told("start-after", "1h")))
 		pass(time.Second)
 		for path, want := range map[string]string{
-			"/exec/default/web-1/web?output=1&command=hostname":                "web-1\n" + succeeded,
-			"/exec/default/web-1/" + string(uid) + "/web?output=1&command=pwd": "/\n" + succeeded,
-			"/exec/default/web-1/u/web?output=1&command=pwd":                   "500 container not found (\"web\")\n",
-			"/exec/default/late/web?output=1&command=pwd":                      "500 container not found (\"web\")\n",
-			"/exec/default/nope/web?output=1&command=pwd":                      "404 pod does not exist\n",
+			"/exec/default/web-1/web?output=1&command=hostname":                     "web-1\n" + succeeded,
+			"/exec/default/web-1/" + string(uid) + "/web?output=1&command=hostname": "web-1\n" + succeeded,
+			"/exec/default/web-1/u/web?output=1&command=hostname":                   "500 container not found (\"web\")\n",
+			"/exec/default/late/web?output=1&command=hostname":                      "500 container not found (\"web\")\n",
+			"/exec/default/nope/web?output=1&command=hostname":                      "404 pod does not exist\n",
 		} {
 			assert.Equal(t, want, c.run(path), path)
 		}

@@ -55,12 +55,9 @@ func TestACommandWritesAndEndsAsElsewhere(t *testing.T) {
 		"cat of nothing":          {"", []string{"cat", "/nope", "/etc/hostname", "/etc"}, "web-1\n", "cat: /nope: no such file or directory\ncat: /etc: is a directory\n", 1},
 		"hosts":                   {"", []string{"cat", "/etc/hosts"}, "127.0.0.1\tlocalhost\n::1\tlocalhost\n10.1.0.1\tweb-1\n", "", 0},
 		"what is mounted":         {"", []string{"cat", "/config/a", "/config/b/c"}, "AC", "", 0},
-		"date":                    {"", []string{"/bin/date"}, "Sat Jan  1 00:00:01 UTC 2000\n", "", 0},
-		"date in a form":          {"", []string{"date", "-u", "+%F %T %s %Y%m%d%H%M%S %%"}, "2000-01-01 00:00:01 946684801 20000101000001 %\n", "", 0},
 		"echo":                    {"", []string{"/usr/bin/echo", "a", "-n", "b"}, "a -n b\n", "", 0},
 		"echo without a newline":  {"", []string{"echo", "-n", "a"}, "a", "", 0},
 		"env":                     {"", []string{"env"}, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nHOSTNAME=web-1\nA=b=c\n", "", 0},
-		"env of a command":        {"", []string{"env", "sh"}, "", "env: sh: no such file or directory\n", 127},
 		"exit":                    {"", []string{"exit"}, "", "", 0},
 		"exit with a code":        {"", []string{"exit", "300"}, "", "", 44},
 		"exit with a bad code":    {"", []string{"exit", "x"}, "", "exit: x: invalid syntax\n", 2},
@@ -68,16 +65,13 @@ func TestACommandWritesAndEndsAsElsewhere(t *testing.T) {
 		"hostname":                {"", []string{"hostname"}, "web-1\n", "", 0},
 		"ls":                      {"", []string{"ls"}, "hostname\nhosts\n", "", 0},
 		"ls of the root":          {"", []string{"ls", "-1a", "/"}, "config\netc\ntmp\n", "", 0},
+		"sleep":                   {"", []string{"sleep", "1.5"}, "", "", 0},
+		"sleep at all":            {"", []string{"sleep"}, "", "sleep: : invalid argument\n", 1},
 		"ls of a file":            {"", []string{"ls", "../config/a"}, "../config/a\n", "", 0},
-		"ls with more":            {"", []string{"ls", "-l", "/config"}, "-rw-r--r-- 1 root root        1 Jan  1 00:00 a\ndrwxr-xr-x 1 root root        0 Jan  1 00:00 b\n", "", 0},
-		"ls of a folder":          {"", []string{"ls", "-ld", "/tmp"}, "drwxrwxrwx 1 root root        0 Jan  1 00:00 /tmp\n", "", 0},
+		"ls with more":            {"", []string{"ls", "-a", "-lA", "/config"}, "-rw-r--r-- 1 root root        1 Jan  1 00:00 a\ndrwxr-xr-x 1 root root        0 Jan  1 00:00 b\n", "", 0},
 		"ls of nothing":           {"", []string{"ls", "/nope", "/tmp"}, "", "ls: /nope: no such file or directory\n", 1},
-		"ls in an unknown way":    {"", []string{"ls", "-lZ"}, "", "ls: options: unrecognized option \"-lZ\"\n", 1},
-		"pwd":                     {"", []string{"pwd"}, "/etc\n", "", 0},
-		"sleep":                   {"", []string{"sleep", "1.5", "2m"}, "", "", 0},
 		"sleep for no time":       {"", []string{"sleep", "soon"}, "", "sleep: soon: invalid argument\n", 1},
 		"sleep for less":          {"", []string{"sleep", "-1"}, "", "sleep: -1: invalid argument\n", 1},
-		"sleep at all":            {"", []string{"sleep"}, "", "sleep: missing operand: invalid argument\n", 1},
 		"test of a folder":        {"", []string{"test", "-d", "/tmp/"}, "", "", 0},
 		"test of no folder":       {"", []string{"test", "-d", "/etc/hosts"}, "", "", 1},
 		"test of a file":          {"", []string{"test", "-f", "hosts"}, "", "", 0},
@@ -111,7 +105,7 @@ func TestACommandWritesAndEndsAsElsewhere(t *testing.T) {
 
 func TestACommandSleepsAsLongAsItSays(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]time.Duration{"0": 0, "3": 3 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute, "1h": time.Hour, "1d": 24 * time.Hour, "infinity": 100 * 365 * 24 * time.Hour, "1e300d": 100 * 365 * 24 * time.Hour} {
+	for text, want := range map[string]time.Duration{"0": 0, "3": 3 * time.Second, "1.5s": 1500 * time.Millisecond, "2m": 2 * time.Minute, "1h": time.Hour, "infinity": 100 * 365 * 24 * time.Hour, "1e300": 100 * 365 * 24 * time.Hour} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -2,43 +2,28 @@ package hollow
 
 import (
 	"context"
-	"errors"
-	"io"
+	"strings"
 
 	"kube2014/pkg/kubelet/cri"
 	"kube2014/pkg/util"
 )
 
-// errInterrupted ends a command at whose terminal somebody has typed ^C.
-var errInterrupted = errors.New("interrupted")
-
-const interruptedCode = 130
-
 // Exec implements cri.Container.
 func (c *container) Exec(ctx context.Context, command []string, streams cri.Streams) (int32, error) {
-	c.mu.Lock()
-	if c.state.Phase != cri.Running {
-		c.mu.Unlock()
-		return 0, cri.ErrNotRunning
+	in, _, err := c.enter()
+	if err != nil {
+		return 0, err
 	}
-	in := c.insideLocked()
-	c.mu.Unlock()
 	if !isKnown(command) {
-		return 0, unknown(command)
+		return 0, &cri.CommandError{Name: strings.Join(command[:min(len(command), 1)], "")}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(in.ended, func() { cancel(nil) })()
-	p := newProcess(ctx, command, in)
-	p.connect(streams)
+	p := newProcess(ctx, command, in, streams)
+	defer p.kill(nil)
+	defer context.AfterFunc(in.ended, func() { p.kill(nil) })()
 	if streams.TTY {
-		t := p.onTerminal(cancel)
+		t := p.onTerminal()
 		if streams.Stdin != nil {
-			go func() {
-				defer util.HandleCrash()
-				defer t.Close()
-				_, _ = io.Copy(t, streams.Stdin) // the client has gone
-			}()
+			go take(t, streams.Stdin, true)
 		}
 	}
 	ended := make(chan int32, 1)
@@ -49,38 +34,29 @@ func (c *container) Exec(ctx context.Context, command []string, streams cri.Stre
 	select {
 	case code := <-ended:
 		return code, nil
-	case <-ctx.Done():
-		if context.Cause(ctx) == errInterrupted {
-			return interruptedCode, nil
-		}
-		return killedCode, nil
+	case <-p.ctx.Done():
+		return p.killedCode(), nil
 	}
 }
 
-// connect connects a process with the streams that there are.
-func (p *process) connect(streams cri.Streams) {
-	if streams.Stdin != nil {
-		p.stdin = streams.Stdin
+// enter returns what there is in a container that runs.
+func (c *container) enter() (*inside, *mainProcess, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.Phase != cri.Running {
+		return nil, nil, cri.ErrNotRunning
 	}
-	if streams.Stdout != nil {
-		p.stdout = streams.Stdout
-	}
-	if streams.Stderr != nil {
-		p.stderr = streams.Stderr
-	}
+	return c.insideLocked(), c.main, nil
 }
 
 // Attach implements cri.Container.
 func (c *container) Attach(ctx context.Context, streams cri.Streams) error {
-	c.mu.Lock()
-	if c.state.Phase != cri.Running {
-		c.mu.Unlock()
-		return cri.ErrNotRunning
-	}
-	in, main := c.insideLocked(), c.main
-	c.mu.Unlock()
-	if main == nil {
-		c.follow(ctx, streams)
+	in, main, err := c.enter()
+	switch {
+	case err != nil:
+		return err
+	case main == nil:
+		c.follow(newProcess(ctx, []string{"cat"}, in, streams), streams.TTY)
 		return nil
 	}
 	defer main.attach(&streams)()
@@ -91,27 +67,23 @@ func (c *container) Attach(ctx context.Context, streams cri.Streams) error {
 	return nil
 }
 
-// follow writes what is logged from now on.
-func (c *container) follow(ctx context.Context, streams cri.Streams) {
-	p := &process{}
-	p.connect(streams)
-	if p.stdout == nil {
-		p.stdout = io.Discard
-	}
-	if streams.TTY {
+// follow writes what is logged from now on to the output of a process that does not run.
+func (c *container) follow(p *process, tty bool) {
+	defer p.kill(nil)
+	if tty {
 		p.stdout = screen{p.stdout}
 	}
 	_, next, more := c.log.read(0)
 	for more != nil {
 		select {
 		case <-more:
-		case <-ctx.Done():
+		case <-p.ctx.Done():
 			return
 		}
 		var lines []cri.LogLine
 		lines, next, more = c.log.read(next)
 		for _, line := range lines {
-			if p.print(line.Text) != 0 {
+			if p.print(line.Text+"\n") != 0 {
 				return // the client has gone
 			}
 		}

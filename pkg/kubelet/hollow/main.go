@@ -14,44 +14,39 @@ import (
 // mainProcess is a container's own command, if it is one that is known.
 type mainProcess struct {
 	*process
+	log   *logBuffer
 	input io.WriteCloser // nil if it takes none
 	once  bool           // the input ends with that of the first client
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows, and the lines of the outputs
 	attached []*cri.Streams
 }
 
 // runLocked runs the container's own command. Its end is that of the container, unless an annotation tells that.
 func (c *container) runLocked(endsContainer bool) {
 	s, in := c.setup, c.insideLocked()
-	ctx, cancel := context.WithCancelCause(in.ended)
-	m := &mainProcess{process: newProcess(ctx, s.command, in), once: s.once}
-	out := &output{m: m, log: &c.log, of: func(streams *cri.Streams) io.Writer { return streams.Stdout }}
-	err := &output{m: m, log: &c.log, of: func(streams *cri.Streams) io.Writer { return streams.Stderr }}
-	m.stdout, m.stderr = out, err
-	switch {
-	case s.tty:
-		t := m.onTerminal(cancel)
-		if s.stdin {
-			m.input = t
-		} else {
-			_ = t.Close() // it never fails
-		}
-	case s.stdin:
+	m := &mainProcess{log: &c.log, once: s.once}
+	out := &output{m: m, of: func(streams *cri.Streams) io.Writer { return streams.Stdout }}
+	errs := &output{m: m, of: func(streams *cri.Streams) io.Writer { return streams.Stderr }}
+	m.process = newProcess(in.ended, s.command, in, cri.Streams{Stdout: out, Stderr: errs})
+	if s.tty {
+		m.input = m.onTerminal()
+	} else if s.stdin {
 		r, w := io.Pipe()
-		context.AfterFunc(ctx, func() { _ = r.Close() }) // who writes must not wait; it never fails
+		context.AfterFunc(m.ctx, func() { _ = r.Close() }) // who writes must not wait; it never fails
 		m.stdin, m.input = r, w
+	}
+	if s.tty && !s.stdin {
+		_ = m.input.Close() // it never fails
+		m.input = nil
 	}
 	c.main = m
 	go func() {
 		defer util.HandleCrash()
-		defer cancel(nil)
+		defer m.kill(nil)
 		code := m.run()
-		if context.Cause(ctx) == errInterrupted {
-			code = interruptedCode
-		}
 		out.end()
-		err.end()
+		errs.end()
 		if endsContainer {
 			c.exit(code, "exited")
 		}
@@ -62,17 +57,11 @@ func (c *container) runLocked(endsContainer bool) {
 // that is returned.
 func (m *mainProcess) attach(streams *cri.Streams) (detach func()) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.attached = append(m.attached, streams)
-	m.mu.Unlock()
 	takes := streams.Stdin != nil && m.input != nil
 	if takes {
-		go func() {
-			defer util.HandleCrash()
-			_, err := io.Copy(m.input, streams.Stdin)
-			if err == nil && m.once {
-				_ = m.input.Close() // it never fails
-			}
-		}()
+		go take(m.input, streams.Stdin, m.once)
 	}
 	return func() {
 		m.mu.Lock()
@@ -84,21 +73,25 @@ func (m *mainProcess) attach(streams *cri.Streams) (detach func()) {
 	}
 }
 
-// output is where the command writes: to the log, and to the clients that are attached. Only the command writes,
-// and its terminal.
-type output struct {
-	m   *mainProcess
-	log *logBuffer
-	of  func(*cri.Streams) io.Writer
+// take passes on what a client sends, until it ends, or its context.
+func take(to io.WriteCloser, from io.Reader, closes bool) {
+	defer util.HandleCrash()
+	if _, err := io.Copy(to, from); err == nil && closes {
+		_ = to.Close() // it never fails
+	}
+}
 
-	mu   sync.Mutex // guards what follows
-	line []byte     // that has not ended
+// output is where the command writes: to the log, and to the clients that are attached.
+type output struct {
+	m    *mainProcess
+	of   func(*cri.Streams) io.Writer
+	line []byte // that has not ended
 }
 
 // Write implements io.Writer. It waits for slow clients.
 func (o *output) Write(text []byte) (int, error) {
-	o.addLines(text)
 	o.m.mu.Lock()
+	o.addLocked(text)
 	attached := slices.Clone(o.m.attached)
 	o.m.mu.Unlock()
 	for _, streams := range attached {
@@ -109,35 +102,26 @@ func (o *output) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func (o *output) addLines(text []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// addLocked adds lines to the log. A long one is several.
+func (o *output) addLocked(text []byte) {
 	for len(text) > 0 {
-		part := text[:min(len(text), maxLine-len(o.line))]
-		i := bytes.IndexByte(part, '\n')
-		if i >= 0 {
-			part = part[:i]
+		line, rest, ended := bytes.Cut(text, []byte("\n"))
+		if room := maxLine - len(o.line); len(line) > room {
+			line, rest, ended = text[:room], text[room:], true
 		}
-		o.line, text = append(o.line, part...), text[len(part):]
-		if i >= 0 {
-			text = text[1:]
-		}
-		if i >= 0 || len(o.line) == maxLine {
-			o.addLocked()
+		o.line, text = append(o.line, line...), rest
+		if ended {
+			o.m.log.add(string(bytes.TrimSuffix(o.line, []byte("\r"))))
+			o.line = o.line[:0]
 		}
 	}
 }
 
-func (o *output) addLocked() {
-	o.log.add(string(bytes.TrimSuffix(o.line, []byte("\r"))))
-	o.line = o.line[:0]
-}
-
 // end adds a line that has not ended.
 func (o *output) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
 	if len(o.line) > 0 {
-		o.addLocked()
+		o.addLocked([]byte("\n"))
 	}
 }

@@ -29,28 +29,24 @@ func (p *process) tar() int32 {
 }
 
 // tarOptions returns the names to pack, and whether to pack, c, or to unpack, x. It changes the folder.
-func (p *process) tarOptions() (names []string, what rune, err error) {
+func (p *process) tarOptions() (names []string, what byte, err error) {
 	for i := 0; i < len(p.args); i++ {
-		arg := p.args[i]
-		switch {
+		switch arg := p.args[i]; {
 		case arg == "-C" && i+1 < len(p.args):
 			i++
 			in := *p.inside
 			in.dir, p.inside = p.at(p.args[i]), &in
-		case arg == "--no-same-permissions", arg == "--no-same-owner":
-		case i == 0 || len(arg) > 1 && arg[0] == '-':
-			for _, letter := range strings.TrimPrefix(arg, "-") {
-				switch {
-				case what == 0 && strings.ContainsRune("cx", letter):
-					what = letter
-				case letter == 'f' && i+1 < len(p.args) && p.args[i+1] == "-":
-					p.args = append(append([]string{}, p.args[:i+1]...), p.args[i+2:]...)
-				case !strings.ContainsRune("mpv", letter):
-					return nil, 0, errTarUse
-				}
-			}
-		default:
+		case arg == "-", arg == "--no-same-permissions", arg == "--no-same-owner":
+		case i > 0 && arg[:min(len(arg), 1)] != "-":
 			names = append(names, arg)
+		default:
+			letters := strings.TrimPrefix(arg, "-")
+			if strings.Trim(letters, "cxfmpv") != "" {
+				return nil, 0, errTarUse
+			}
+			if at := strings.IndexAny(letters, "cx"); at >= 0 {
+				what = letters[at]
+			}
 		}
 	}
 	if what == 0 || (what == 'c') != (len(names) > 0) {

@@ -2,7 +2,7 @@ package hollow
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"io"
 	"sync"
 )
@@ -14,28 +14,30 @@ const (
 	eraseKey     = 0x7f
 )
 
+// errInterrupted ends a command at whose terminal somebody has typed ^C.
+var errInterrupted = errors.New("interrupted")
+
+const interruptedCode = 130
+
 // maxTyped is how many lines wait for a command at most. More are lost.
 const maxTyped = 64
 
 // terminal turns what is typed into lines for a command, and shows it. It is safe for concurrent use by one
 // reader and any number of writers.
 type terminal struct {
-	ctx       context.Context
-	interrupt func()
-	shown     io.Writer
+	p     *process
+	lines chan []byte // an empty one is the end of the input
+	rest  []byte      // of the line that is read
 
-	mu    sync.Mutex  // guards what follows
-	lines chan []byte // nil is the end of the input
-	typed []byte      // of the line
-
-	rest []byte // of the line that is read
+	mu    sync.Mutex // guards what follows
+	typed []byte     // of the line
 }
 
 // onTerminal lets a process run on a terminal.
-func (p *process) onTerminal(cancel context.CancelCauseFunc) *terminal {
+func (p *process) onTerminal() *terminal {
 	p.stdout = screen{p.stdout}
 	p.stderr = p.stdout
-	t := &terminal{ctx: p.ctx, interrupt: func() { cancel(errInterrupted) }, shown: p.stdout, lines: make(chan []byte, maxTyped)}
+	t := &terminal{p: p, lines: make(chan []byte, maxTyped)}
 	p.stdin = t
 	return t
 }
@@ -44,34 +46,33 @@ func (p *process) onTerminal(cancel context.CancelCauseFunc) *terminal {
 func (t *terminal) Write(keys []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var shown []byte
 	for _, key := range keys {
+		shown := []byte{key}
 		switch {
 		case key == interruptKey:
-			shown = append(shown, "^C\n"...)
-			t.typed = nil
-			t.interrupt()
+			shown = []byte("^C\n")
+			t.p.kill(errInterrupted)
 		case key == endKey:
+			shown = nil
 			t.enter()
 		case key == eraseKey:
-			if len(t.typed) > 0 {
-				t.typed = t.typed[:len(t.typed)-1]
-				shown = append(shown, "\b \b"...)
-			}
+			shown = []byte("\b \b")[:3*min(len(t.typed), 1)]
+			t.typed = t.typed[:max(len(t.typed)-1, 0)]
 		case key == '\r', key == '\n':
-			shown = append(shown, '\n')
+			shown = []byte("\n")
 			t.typed = append(t.typed, '\n')
 			t.enter()
 		case len(t.typed) < maxLine:
-			shown = append(shown, key)
 			t.typed = append(t.typed, key)
 		}
+		if len(shown) > 0 {
+			_, _ = t.p.stdout.Write(shown) // nobody may look
+		}
 	}
-	_, _ = t.shown.Write(shown) // nobody may look
 	return len(keys), nil
 }
 
-// enter passes a line on. An empty one is the end.
+// enter passes a line on.
 func (t *terminal) enter() {
 	select {
 	case t.lines <- t.typed:
@@ -80,7 +81,7 @@ func (t *terminal) enter() {
 	t.typed = nil
 }
 
-// Close implements io.Closer: nothing more is typed.
+// Close implements io.Closer: it types an end.
 func (t *terminal) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +95,7 @@ func (t *terminal) Read(to []byte) (int, error) {
 	if len(t.rest) == 0 {
 		select {
 		case t.rest = <-t.lines:
-		case <-t.ctx.Done():
+		case <-t.p.ctx.Done():
 		}
 	}
 	if len(t.rest) == 0 {

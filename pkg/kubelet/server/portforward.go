@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coder/websocket"
 	corev1 "k8s.io/api/core/v1"
@@ -78,20 +77,14 @@ func (f forwarder) overTunnel(w http.ResponseWriter, req *http.Request) {
 	f.serve(req.Context(), conn, streams)
 }
 
-// pair are the two streams of a connection.
-type pair struct {
-	data, err opened // without a stream until they are there
-	expire    *time.Timer
-}
-
-// serve passes on connections until the client closes its connection or the context ends.
+// serve passes on connections until the client closes its connection or the context ends. Each needs two streams.
 func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, streams <-chan opened) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer conn.Close()
 	defer cancel()
-	pairs, expired := map[string]*pair{}, make(chan string)
+	waiting := map[string]opened{} // for the other stream
 	places := make(chan struct{}, maxForwards)
 	for {
 		select {
@@ -99,81 +92,47 @@ func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, stream
 			return
 		case <-conn.CloseChan():
 			return
-		case id := <-expired:
-			if p := pairs[id]; p != nil {
-				p.drop(conn)
-				delete(pairs, id)
-				<-places
-			}
 		case s := <-streams:
 			id := s.Headers().Get(corev1.PortForwardRequestIDHeader)
-			p := pairs[id]
-			if p == nil {
-				select {
-				case places <- struct{}{}:
-				default:
-					_ = s.Reset() // the client has gone
-					continue
-				}
-				p = &pair{expire: time.AfterFunc(createTimeout, func() {
-					select {
-					case expired <- id:
-					case <-ctx.Done():
-					}
-				})}
-				pairs[id] = p
+			first, exists := waiting[id]
+			if !exists && len(waiting)+len(places) < maxForwards {
+				waiting[id] = s
+				continue
 			}
-			if !p.add(s) {
+			pair := map[string]opened{s.Headers().Get(corev1.StreamType): s}
+			if exists {
+				pair[first.Headers().Get(corev1.StreamType)] = first
+			}
+			data, errs := pair[corev1.StreamTypeData], pair[corev1.StreamTypeError]
+			if data.Stream == nil || errs.Stream == nil {
 				_ = s.Reset() // the client has gone
+				conn.RemoveStreams(s)
+				continue
 			}
-			if p.data.Stream != nil && p.err.Stream != nil && p.expire.Stop() {
-				delete(pairs, id)
-				running.Go(func() {
-					defer func() { <-places }()
-					defer conn.RemoveStreams(p.data.Stream, p.err.Stream)
-					f.pass(ctx, p)
-				})
-			}
-		}
-	}
-}
-
-// add adds a stream, and reports whether it belongs there.
-func (p *pair) add(s opened) bool {
-	switch kind := s.Headers().Get(corev1.StreamType); {
-	case kind == corev1.StreamTypeData && p.data.Stream == nil:
-		p.data = s
-	case kind == corev1.StreamTypeError && p.err.Stream == nil:
-		p.err = s
-	default:
-		return false
-	}
-	return true
-}
-
-// drop resets the streams that there are.
-func (p *pair) drop(conn httpstream.Connection) {
-	for _, s := range []opened{p.data, p.err} {
-		if s.Stream != nil {
-			_ = s.Reset() // the client has gone
-			conn.RemoveStreams(s.Stream)
+			delete(waiting, id)
+			places <- struct{}{} // there is one
+			running.Go(func() {
+				defer func() { <-places }()
+				defer conn.RemoveStreams(data, errs)
+				f.pass(ctx, data, errs)
+			})
 		}
 	}
 }
 
 // pass passes on a connection, and tells an error.
-func (f forwarder) pass(ctx context.Context, p *pair) {
-	p.data.wait(ctx)
-	p.err.wait(ctx)
-	port, err := parsePort(p.data.Headers().Get(corev1.PortHeader))
+func (f forwarder) pass(ctx context.Context, data, errs opened) {
+	data.wait(ctx)
+	errs.wait(ctx)
+	port, err := parsePort(data.Headers().Get(corev1.PortHeader))
 	if err == nil {
-		err = f.forward(ctx, port, p.data)
+		err = f.forward(ctx, port, data)
 	}
 	if err != nil {
-		f.tell(p.err, port, err)
-		_ = p.data.Reset() // the client has gone
+		f.tell(errs, port, err)
+		_ = data.Reset() // the client has gone
 	}
-	_ = p.err.Close() // the client has gone
+	_ = errs.Close() // the client has gone
 }
 
 // tell tells an error as today's kubelet does.
@@ -233,8 +192,7 @@ func (f forwarder) overWebSocket(w http.ResponseWriter, req *http.Request) {
 	}
 	socket := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
 		"": {Binary: true, Channels: channels},
-		"v4." + wsstream.ChannelWebSocketProtocol:       {Binary: true, Channels: channels},
-		"v4." + wsstream.Base64ChannelWebSocketProtocol: {Channels: channels},
+		"v4." + wsstream.ChannelWebSocketProtocol: {Binary: true, Channels: channels},
 	})
 	socket.SetIdleTimeout(idleTimeout)
 	_, streams, err := socket.Open(w, req)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,22 +21,23 @@ import (
 // remoteProtocols are those of streams of commands. Over SPDY they are the same.
 var remoteProtocols = []string{remotecommand.StreamProtocolV5Name, remotecommand.StreamProtocolV4Name}
 
-// wanted are the streams that a client wants.
-type wanted struct{ stdin, stdout, stderr, tty bool }
-
-// wantedOf reads today's query, and reports whether it wants any. A terminal has no stderr.
-func wantedOf(req *http.Request) (w wanted, any bool) {
-	is := func(name string) bool { return req.URL.Query().Get(name) == "1" }
-	w = wanted{is(corev1.ExecStdinParam), is(corev1.ExecStdoutParam), is(corev1.ExecStderrParam), is(corev1.ExecTTYParam)}
-	w.stderr = w.stderr && !w.tty
-	return w, w.stdin || w.stdout || w.stderr
-}
-
-// remote are the streams of a client.
-type remote struct {
-	cri.Streams
-	status io.Writer
-	close  func() error
+// kindsOf returns the kinds of streams that today's query asks for, and whether it can be. A terminal has no stderr,
+// and tells its sizes.
+func kindsOf(req *http.Request) (kinds map[string]bool, ok bool) {
+	kinds = map[string]bool{}
+	for name, kind := range map[string]string{
+		corev1.ExecStdinParam: corev1.StreamTypeStdin, corev1.ExecStdoutParam: corev1.StreamTypeStdout, corev1.ExecStderrParam: corev1.StreamTypeStderr,
+	} {
+		if req.URL.Query().Get(name) == "1" {
+			kinds[kind], ok = true, true
+		}
+	}
+	kinds[corev1.StreamTypeError] = true
+	if req.URL.Query().Get(corev1.ExecTTYParam) == "1" {
+		kinds[corev1.StreamTypeResize] = true
+		delete(kinds, corev1.StreamTypeStderr)
+	}
+	return kinds, ok
 }
 
 // serveExec runs a command in a container.
@@ -91,8 +92,8 @@ func statusOf(err error) metav1.Status {
 
 // serveRemote lets a client use a container that runs, as today's kubelet does.
 func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, use func(cri.Container, cri.Streams) error) {
-	wants, any := wantedOf(req)
-	if !any {
+	kinds, ok := kindsOf(req)
+	if !ok {
 		http.Error(w, "you must specify at least 1 of stdin, stdout, stderr", http.StatusBadRequest)
 		return
 	}
@@ -110,14 +111,19 @@ func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, use func(
 	if wsstream.IsWebSocketRequest(req) {
 		open = overWebSocket
 	}
-	r := open(w, req, wants)
-	if r == nil {
+	streams, conn := open(w, req, kinds)
+	if conn == nil {
 		return
 	}
-	defer r.close()
-	text, err := json.Marshal(statusOf(use(c, r.Streams)))
+	defer conn.Close()
+	if sizes := streams[corev1.StreamTypeResize]; sizes != nil {
+		go func() { _, _ = io.Copy(io.Discard, sizes) }() // they are ignored
+	}
+	text, err := json.Marshal(statusOf(use(c, cri.Streams{
+		Stdin: streams[corev1.StreamTypeStdin], Stdout: streams[corev1.StreamTypeStdout], Stderr: streams[corev1.StreamTypeStderr], TTY: kinds[corev1.StreamTypeResize],
+	})))
 	if err == nil {
-		_, _ = r.status.Write(text) // the client has gone
+		_, _ = streams[corev1.StreamTypeError].Write(text) // the client has gone
 	}
 }
 
@@ -127,96 +133,70 @@ func isOf(pod Pod, req *http.Request) bool {
 	return uid == "" || uid == string(pod.Object().UID)
 }
 
-// overWebSocket opens the streams as channels of a web socket. It returns nil if it has answered with an error.
-func overWebSocket(w http.ResponseWriter, req *http.Request, wants wanted) *remote {
-	// Sizes of terminals come by another channel, and are ignored.
-	channels := []wsstream.ChannelType{
-		remotecommand.StreamStdIn:  onlyIf(wants.stdin, wsstream.ReadChannel),
-		remotecommand.StreamStdOut: onlyIf(wants.stdout, wsstream.WriteChannel),
-		remotecommand.StreamStdErr: onlyIf(wants.stderr, wsstream.WriteChannel),
-		remotecommand.StreamErr:    wsstream.WriteChannel,
+// channelKinds are the kinds of the channels of a web socket.
+var channelKinds = []string{
+	remotecommand.StreamStdIn: corev1.StreamTypeStdin, remotecommand.StreamStdOut: corev1.StreamTypeStdout, remotecommand.StreamStdErr: corev1.StreamTypeStderr,
+	remotecommand.StreamErr: corev1.StreamTypeError, remotecommand.StreamResize: corev1.StreamTypeResize,
+}
+
+// overWebSocket opens streams as channels of a web socket. It returns nil if it has answered with an error.
+func overWebSocket(w http.ResponseWriter, req *http.Request, kinds map[string]bool) (map[string]io.ReadWriter, io.Closer) {
+	channels, protocols := make([]wsstream.ChannelType, len(channelKinds)), map[string]wsstream.ChannelProtocolConfig{}
+	for i, kind := range channelKinds {
+		switch {
+		case !kinds[kind]:
+			channels[i] = wsstream.IgnoreChannel
+		case kind == corev1.StreamTypeStdin, kind == corev1.StreamTypeResize:
+			channels[i] = wsstream.ReadChannel
+		default:
+			channels[i] = wsstream.WriteChannel
+		}
 	}
-	protocols := map[string]wsstream.ChannelProtocolConfig{"v4." + wsstream.Base64ChannelWebSocketProtocol: {Channels: channels}}
 	for _, name := range remoteProtocols {
 		protocols[name] = wsstream.ChannelProtocolConfig{Binary: true, Channels: channels}
 	}
 	conn := wsstream.NewConn(protocols)
 	conn.SetIdleTimeout(idleTimeout)
-	_, streams, err := conn.Open(w, req)
+	_, opened, err := conn.Open(w, req)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	r := &remote{Streams: cri.Streams{TTY: wants.tty}, status: streams[remotecommand.StreamErr], close: conn.Close}
-	if wants.stdin {
-		r.Stdin = streams[remotecommand.StreamStdIn]
+	streams := map[string]io.ReadWriter{}
+	for i, kind := range channelKinds {
+		if kinds[kind] {
+			streams[kind] = opened[i]
+		}
 	}
-	first := r.status
-	if wants.stderr {
-		r.Stderr = streams[remotecommand.StreamStdErr]
-		first = r.Stderr
-	}
-	if wants.stdout {
-		r.Stdout = streams[remotecommand.StreamStdOut]
-		first = r.Stdout
-	}
-	_, _ = first.Write(nil) // so that the client sees that it is connected, or else it has gone
-	return r
-}
-
-func onlyIf(wanted bool, kind wsstream.ChannelType) wsstream.ChannelType {
-	if wanted {
-		return kind
-	}
-	return wsstream.IgnoreChannel
+	first := slices.IndexFunc(channels, func(channel wsstream.ChannelType) bool { return channel == wsstream.WriteChannel })
+	_, _ = opened[first].Write(nil) // so that the client sees that it is connected, or else it has gone
+	return streams, conn
 }
 
 // overSPDY waits for the streams that the client opens. It returns nil if it has answered with an error, or the
 // client has not opened them in time.
-func overSPDY(w http.ResponseWriter, req *http.Request, wants wanted) *remote {
-	conn, streams := upgrade(w, req, remoteProtocols)
+func overSPDY(w http.ResponseWriter, req *http.Request, kinds map[string]bool) (map[string]io.ReadWriter, io.Closer) {
+	conn, opening := upgrade(w, req, remoteProtocols)
 	if conn == nil {
-		return nil
+		return nil, nil
 	}
-	missing := map[string]bool{
-		corev1.StreamTypeError: true, corev1.StreamTypeResize: wants.tty,
-		corev1.StreamTypeStdin: wants.stdin, corev1.StreamTypeStdout: wants.stdout, corev1.StreamTypeStderr: wants.stderr,
-	}
-	maps.DeleteFunc(missing, func(_ string, is bool) bool { return !is })
 	ctx, cancel := context.WithTimeout(req.Context(), createTimeout)
 	defer cancel()
-	r := &remote{Streams: cri.Streams{TTY: wants.tty}, close: conn.Close}
-	for len(missing) > 0 {
+	streams := map[string]io.ReadWriter{}
+	for len(streams) < len(kinds) {
 		select {
-		case s := <-streams:
+		case s := <-opening:
 			kind := s.Headers().Get(corev1.StreamType)
-			if !missing[kind] {
+			if !kinds[kind] || streams[kind] != nil {
 				_ = s.Reset() // the client has gone
 				continue
 			}
-			delete(missing, kind)
-			r.set(kind, s)
+			streams[kind] = s
 			s.wait(ctx)
 		case <-ctx.Done():
 			_ = conn.Close() // it has ended anyway
-			return nil
+			return nil, nil
 		}
 	}
-	go refuse(req.Context(), streams)
-	return r
-}
-
-// set sets the stream of a kind.
-func (r *remote) set(kind string, s io.ReadWriter) {
-	switch kind {
-	case corev1.StreamTypeError:
-		r.status = s
-	case corev1.StreamTypeStdin:
-		r.Stdin = s
-	case corev1.StreamTypeStdout:
-		r.Stdout = s
-	case corev1.StreamTypeStderr:
-		r.Stderr = s
-	case corev1.StreamTypeResize:
-		go func() { _, _ = io.Copy(io.Discard, s) }() // sizes of terminals are ignored
-	}
+	go refuse(req.Context(), opening)
+	return streams, conn
 }

@@ -2,8 +2,8 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,8 +17,6 @@ const (
 	idleTimeout   = 4 * time.Hour    // of a session in which nothing is sent
 	createTimeout = 30 * time.Second // for a client to open its streams
 	endTimeout    = time.Second      // for a session that must end to tell its client
-	maxSessions   = 1000             // at a time
-	retryAfter    = "10"             // when there are too many, in seconds
 )
 
 // sessions are the requests whose connections have become streams. They are safe for concurrent use.
@@ -26,28 +24,19 @@ type sessions struct {
 	ctx context.Context // they end with it
 	end context.CancelFunc
 
-	mu      sync.Mutex // guards what follows
-	count   int
-	running sync.WaitGroup
+	mu      sync.Mutex     // guards what follows
+	running sync.WaitGroup // none begins after the end of the context
 }
 
-// begin counts one more session, and reports whether it may begin.
+// begin begins a session, and reports whether it may be.
 func (s *sessions) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count >= maxSessions || s.ctx.Err() != nil {
+	if s.ctx.Err() != nil {
 		return false
 	}
-	s.count++
 	s.running.Add(1)
 	return true
-}
-
-func (s *sessions) done() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.count--
-	s.running.Done()
 }
 
 // close ends the sessions, and waits for them.
@@ -67,11 +56,10 @@ func (s *sessions) session(serve http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if !s.begin() {
-			w.Header().Set("Retry-After", retryAfter)
-			http.Error(w, "maximum number of in-flight requests exceeded", http.StatusTooManyRequests)
+			http.Error(w, "the kubelet ends", http.StatusServiceUnavailable)
 			return
 		}
-		defer s.done()
+		defer s.running.Done()
 		ctx, cancel := context.WithCancel(klog.NewContext(s.ctx, klog.Logger{})) // it logs nothing: a client that has gone is no news
 		defer cancel()
 		h := &hijacked{ResponseWriter: w, ctx: ctx, cancel: cancel}
@@ -111,23 +99,20 @@ func (h *hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	_ = conn.SetDeadline(time.Time{}) // a connection without deadlines needs none
 	h.conn = conn
 	context.AfterFunc(h.ctx, func() { time.AfterFunc(endTimeout, func() { _ = conn.Close() }) }) // for a client that does not read
-	already, err := buffered.Reader.Peek(buffered.Reader.Buffered())
-	if err != nil {
-		return nil, nil, err
-	}
-	both := &tied{&unread{conn, bytes.Clone(already)}, h.cancel}
+	both := &tied{conn, buffered.Reader, h.cancel}
 	return both, bufio.NewReadWriter(bufio.NewReader(both), bufio.NewWriter(both)), nil
 }
 
 // tied is a connection that ends a context when the client has closed it, or the server.
 type tied struct {
 	net.Conn
+	from   io.Reader // the connection, with what was read of it already
 	cancel context.CancelFunc
 }
 
 // Read implements net.Conn.
 func (t *tied) Read(to []byte) (int, error) {
-	n, err := t.Conn.Read(to)
+	n, err := t.from.Read(to)
 	if err != nil {
 		t.cancel()
 	}

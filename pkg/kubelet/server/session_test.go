@@ -3,13 +3,15 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,24 +19,14 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-func TestSessionsAreBounded(t *testing.T) {
+func TestNoSessionBeginsAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	s := &sessions{}
 	s.ctx, s.end = context.WithCancel(t.Context())
-	for range maxSessions {
-		require.True(t, s.begin())
-	}
-	w := httptest.NewRecorder()
-	s.session(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "one too many") })(w, httptest.NewRequest(http.MethodGet, "/", nil))
-	assert.Equal(t, http.StatusTooManyRequests, w.Code)
-	assert.Equal(t, "10", w.Header().Get("Retry-After"))
-	s.done()
-	assert.True(t, s.begin())
-	for range maxSessions {
-		s.done()
-	}
 	s.close()
-	assert.False(t, s.begin(), "it is closed")
+	w := httptest.NewRecorder()
+	s.session(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "it has ended") })(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
 func TestOnlyPagesOfTheSameSiteMayConnect(t *testing.T) {
@@ -60,11 +52,14 @@ func newStream(id, kind string) *fakeStream {
 	s := &fakeStream{header: http.Header{}, reset: make(chan struct{})}
 	s.header.Set(corev1.PortForwardRequestIDHeader, id)
 	s.header.Set(corev1.StreamType, kind)
+	s.header.Set(corev1.PortHeader, "80")
 	return s
 }
 
-func (s *fakeStream) Headers() http.Header { return s.header }
-func (s *fakeStream) Reset() error         { close(s.reset); return nil }
+func (s *fakeStream) Headers() http.Header      { return s.header }
+func (s *fakeStream) Reset() error              { close(s.reset); return nil }
+func (s *fakeStream) Close() error              { return nil }
+func (s *fakeStream) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func (s *fakeStream) isReset() bool {
 	select {
@@ -85,47 +80,55 @@ func (c *fakeConnection) CloseChan() <-chan bool             { return c.closed }
 func (c *fakeConnection) Close() error                       { return nil }
 func (c *fakeConnection) RemoveStreams(...httpstream.Stream) {}
 
-func TestAForwardedConnectionNeedsBothOfItsStreamsInTime(t *testing.T) {
+func TestAForwardedConnectionNeedsBothOfItsStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		conn, streams := &fakeConnection{closed: make(chan bool)}, make(chan opened)
 		done := make(chan struct{})
+		told := make(chan struct{})
+		close(told)
+		release := make(chan struct{})
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			<-release
+			return nil, errors.New("refused")
+		}
 		go func() {
 			defer close(done)
-			forwarder{}.serve(t.Context(), conn, streams)
+			forwarder{anyPod{}, dial}.serve(t.Context(), conn, streams)
 		}()
-		first, again, strange := newStream("1", "data"), newStream("1", "data"), newStream("2", "strange")
+		first, again, strange := newStream("1", "data"), newStream("1", "data"), newStream("1", "strange")
 		for _, s := range []*fakeStream{first, again, strange} {
-			streams <- opened{Stream: s}
-		}
-		time.Sleep(createTimeout - time.Millisecond)
-		assert.False(t, first.isReset())
-		assert.True(t, again.isReset())
-		assert.True(t, strange.isReset())
-		var more []*fakeStream
-		for range maxForwards {
-			s := newStream(string(rune('a'+len(more))), "error")
-			more = append(more, s)
-			streams <- opened{Stream: s}
+			streams <- opened{s, told}
 		}
 		synctest.Wait()
-		refused := 0
-		for _, s := range more {
-			if s.isReset() {
-				refused++
-			}
+		assert.Equal(t, []bool{false, true, true}, []bool{first.isReset(), again.isReset(), strange.isReset()})
+		streams <- opened{newStream("1", "error"), told} // the port is asked
+		var more []*fakeStream
+		for i := range maxForwards {
+			s := newStream(fmt.Sprint("more ", i), "error")
+			more = append(more, s)
+			streams <- opened{s, told}
 		}
-		assert.Equal(t, 2, refused, "two wait already")
-		time.Sleep(time.Second)
-		assert.True(t, first.isReset(), "it has waited for too long")
+		synctest.Wait()
+		refused := slices.IndexFunc(more, (*fakeStream).isReset)
+		assert.Equal(t, maxForwards-1, refused, "one is there already")
+		close(release)
+		synctest.Wait()
+		assert.True(t, first.isReset(), "it could not be connected")
 		last := newStream("last", "data")
-		streams <- opened{Stream: last}
+		streams <- opened{last, told}
 		synctest.Wait()
 		assert.False(t, last.isReset(), "there is place again")
 		close(conn.closed)
 		<-done
 	})
 }
+
+// anyPod is a pod at no address.
+type anyPod struct{ Pod }
+
+func (anyPod) Address(uint16) string { return "" }
+func (anyPod) Object() corev1.Pod    { return corev1.Pod{} }
 
 func TestOnePortSpeaksWithAndWithoutTLS(t *testing.T) {
 	t.Parallel()
