@@ -152,7 +152,12 @@ func (w *podWorker) settle(succeeded bool, now time.Time) {
 // fetch fetches what the containers need, if it is due. The error is that of a server that cannot
 // answer now.
 func (w *podWorker) fetch(ctx context.Context, now time.Time) error {
-	pod, due := w.toFetch()
+	w.mu.Lock()
+	pod, due := w.pod, time.Time{}
+	if w.inputs != nil {
+		due = w.inputs.due
+	}
+	w.mu.Unlock()
 	if due.IsZero() {
 		return nil
 	}
@@ -179,15 +184,6 @@ func (w *podWorker) fetch(ctx context.Context, now time.Time) error {
 	}
 	w.supplied(fetched)
 	return nil
-}
-
-func (w *podWorker) toFetch() (pod *corev1.Pod, due time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.inputs == nil {
-		return nil, time.Time{}
-	}
-	return w.pod, w.inputs.due
 }
 
 // supplied takes over what was fetched. What volumes have stays if it is gone now.

@@ -44,7 +44,6 @@ func newFiles(own, mounted map[string][]byte) *files {
 		f.put(name, file{text: text, mode: 0o644, changed: now, fixed: true})
 	}
 	f.put("/tmp", file{mode: fs.ModeDir | fs.ModeSticky | 0o777, changed: now})
-	f.written = 0
 	return f
 }
 
@@ -56,16 +55,7 @@ func (f *files) put(name string, put file) {
 			f.put(parent, file{mode: dirMode, changed: put.changed})
 		}
 	}
-	f.written += cost(name, put) - cost(name, f.all[name])
 	f.all[name] = put
-}
-
-// cost returns how much a file counts, 0 for none.
-func cost(name string, of file) int {
-	if of.changed.IsZero() {
-		return 0
-	}
-	return fileCost + len(name) + len(of.text)
 }
 
 // get returns the file or folder of a clean, absolute path.
@@ -94,7 +84,10 @@ func (f *files) write(name string, text []byte, mode fs.FileMode) error {
 	case exists && mode.IsDir():
 		return syscall.EEXIST
 	}
-	missing := 0
+	more := fileCost + len(name) + len(text)
+	if exists {
+		more = len(text) - len(there.text)
+	}
 	for parent := path.Dir(name); ; parent = path.Dir(parent) {
 		if above, exists := f.all[parent]; exists {
 			if !above.mode.IsDir() {
@@ -102,13 +95,13 @@ func (f *files) write(name string, text []byte, mode fs.FileMode) error {
 			}
 			break
 		}
-		missing += fileCost + len(parent)
+		more += fileCost + len(parent)
 	}
-	put := file{text: text, mode: mode, changed: time.Now()}
-	if f.written+missing+cost(name, put)-cost(name, there) > maxWritten {
+	if f.written+more > maxWritten {
 		return syscall.ENOSPC
 	}
-	f.put(name, put)
+	f.written += more
+	f.put(name, file{text: text, mode: mode, changed: time.Now()})
 	return nil
 }
 

@@ -39,10 +39,9 @@ type annotations struct {
 func readOrders(spec cri.Spec, startAfter time.Duration, hasCommand bool) orders {
 	a := annotations{spec.Pod.Annotations, spec.Name, spec.Warn}
 	o := orders{startAfter: startAfter, exitAfter: never, stopAfter: stopAfter}
-	coded := a.read("exit-code", "a number from 0 to 255", func(text string) error {
+	coded := read(a, "exit-code", "a number from 0 to 255", &o.exitCode, func(text string) (int32, error) {
 		code, err := strconv.ParseUint(text, 10, 8)
-		o.exitCode = int32(code)
-		return err
+		return int32(code), err
 	})
 	switch {
 	case spec.Init && (coded || !hasCommand):
@@ -50,13 +49,16 @@ func readOrders(spec cri.Spec, startAfter time.Duration, hasCommand bool) orders
 	case coded:
 		o.exitAfter = codeExitAfter
 	}
-	a.readTime("start-after", &o.startAfter)
-	a.readTime("exit-after", &o.exitAfter)
-	a.readTime("stop-after", &o.stopAfter)
-	a.read("log", "", func(text string) error {
-		o.log = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		return nil
-	})
+	for name, to := range map[string]*time.Duration{"start-after": &o.startAfter, "exit-after": &o.exitAfter, "stop-after": &o.stopAfter} {
+		read(a, name, "a time such as 5s", to, func(text string) (time.Duration, error) {
+			t, err := time.ParseDuration(text)
+			if err == nil && t < 0 {
+				err = strconv.ErrRange
+			}
+			return t, err
+		})
+	}
+	read(a, "log", "", &o.log, func(text string) ([]string, error) { return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil })
 	return o
 }
 
@@ -66,13 +68,13 @@ type health struct{ unready, unhealthy bool }
 // readHealth returns which probes of a container should fail.
 func readHealth(pod *corev1.Pod, container string, warn func(reason, message string)) health {
 	a, h := annotations{pod.Annotations, container, warn}, health{}
-	a.readBool("unready", &h.unready)
-	a.readBool("unhealthy", &h.unhealthy)
+	read(a, "unready", "true or false", &h.unready, strconv.ParseBool)
+	read(a, "unhealthy", "true or false", &h.unhealthy, strconv.ParseBool)
 	return h
 }
 
 // read reads an annotation, and reports whether there is one. A bad value is reported, and ignored.
-func (a annotations) read(name, form string, parse func(text string) error) bool {
+func read[T any](a annotations, name, form string, to *T, parse func(text string) (T, error)) bool {
 	key := Prefix + name + "." + a.container
 	text, there := a.all[key]
 	if !there {
@@ -82,29 +84,11 @@ func (a annotations) read(name, form string, parse func(text string) error) bool
 	if !there {
 		return false
 	}
-	if err := parse(text); err != nil {
+	value, err := parse(text)
+	if err != nil {
 		a.warn("InvalidAnnotation", fmt.Sprintf("annotation %s: %.40q is not %s", key, text, form))
 		return false
 	}
+	*to = value
 	return true
-}
-
-func (a annotations) readTime(name string, to *time.Duration) {
-	a.read(name, "a time such as 5s", func(text string) error {
-		read, err := time.ParseDuration(text)
-		if err == nil && read < 0 {
-			err = strconv.ErrRange
-		}
-		if err == nil {
-			*to = read
-		}
-		return err
-	})
-}
-
-func (a annotations) readBool(name string, to *bool) {
-	a.read(name, "true or false", func(text string) (err error) {
-		*to, err = strconv.ParseBool(text)
-		return err
-	})
 }

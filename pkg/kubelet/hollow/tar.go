@@ -60,32 +60,25 @@ func (p *process) pack(names []string) error {
 	w := tar.NewWriter(p.stdout)
 	for _, name := range names {
 		full := p.at(name)
-		if _, err := p.files.get(full); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
 		for _, each := range append([]string{full}, p.files.under(full, true)...) {
-			if err := p.packOne(w, strings.TrimPrefix(name+strings.TrimPrefix(each, full), "/"), each); err != nil {
+			packed, err := p.files.get(each)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(name+strings.TrimPrefix(each, full), "/"),
+				Size: int64(len(packed.text)), Mode: int64(packed.mode.Perm()), ModTime: packed.changed}
+			if packed.mode.IsDir() {
+				header.Typeflag, header.Name = tar.TypeDir, path.Clean(header.Name)+"/"
+			}
+			if err := w.WriteHeader(header); err != nil {
+				return err
+			}
+			if _, err := w.Write(packed.text); err != nil {
 				return err
 			}
 		}
 	}
 	return w.Close()
-}
-
-func (p *process) packOne(w *tar.Writer, name, full string) error {
-	packed, err := p.files.get(full)
-	if err != nil {
-		return fmt.Errorf("%s: %w", full, err)
-	}
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(packed.text)), Mode: int64(packed.mode.Perm()), ModTime: packed.changed}
-	if packed.mode.IsDir() {
-		header.Typeflag, header.Name = tar.TypeDir, path.Clean(name)+"/"
-	}
-	if err := w.WriteHeader(header); err != nil {
-		return err
-	}
-	_, err = w.Write(packed.text)
-	return err
 }
 
 // unpack writes the files and folders of the input.

@@ -15,7 +15,7 @@ import (
 type logOptions struct {
 	follow, timestamps, previous bool
 	since                        time.Time
-	tail, limit                  int64 // in lines, and bytes; -1 for all
+	tail, limit                  int64 // in lines, and in bytes that may still be written; -1 for all
 }
 
 // parseLogOptions reads today's query. The error names the parameter.
@@ -57,37 +57,28 @@ const maxSince = 100 * 365 * 24 * time.Hour
 // logStamp is the form of a line's time.
 const logStamp = "2006-01-02T15:04:05.000000000Z07:00"
 
-// serveContainerLog answers with a log as today's kubelet does.
-func (s *server) serveContainerLog(w http.ResponseWriter, req *http.Request) {
+// serveLog answers with a log as today's kubelet does.
+func (s *server) serveLog(w http.ResponseWriter, req *http.Request) {
 	options, err := parseLogOptions(req.URL.Query(), time.Now())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s.writeLog(w, req, options)
-}
-
-// serveLog answers with all there is of a container's log.
-func (s *server) serveLog(w http.ResponseWriter, req *http.Request) {
-	s.writeLog(w, req, logOptions{tail: -1, limit: -1})
-}
-
-func (s *server) writeLog(w http.ResponseWriter, req *http.Request, options logOptions) {
-	name := req.PathValue("pod")
+	name, container := req.PathValue("pod"), req.PathValue("container")
 	pod := s.host.Pod(req.PathValue("namespace") + "/" + name)
 	if pod == nil {
 		http.Error(w, fmt.Sprintf("pod %q does not exist", name), http.StatusNotFound)
 		return
 	}
-	run, err := pod.Log(req.PathValue("container"), options.previous)
+	run, err := pod.Log(container, options.previous)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		http.Error(w, fmt.Sprintf("container %q not found in pod %q", req.PathValue("container"), name), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("container %q not found in pod %q", container, name), http.StatusNotFound)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		(&logWriter{w, options, options.limit}).write(req, run)
+		options.write(w, req, run)
 	}
 }
 
@@ -102,18 +93,16 @@ func (s *server) serveLogNames(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, text)
 }
 
-// logWriter writes a log to a client.
-type logWriter struct {
-	http.ResponseWriter
-	logOptions
-	left int64 // how many bytes may still be written; -1 for any number
-}
-
 // write writes a log. With follow it goes on until the container has exited or the client has gone.
-func (w *logWriter) write(req *http.Request, run cri.Container) {
+func (o *logOptions) write(w http.ResponseWriter, req *http.Request, run cri.Container) {
 	lines, next, more := run.Log(0)
-	lines = w.wanted(lines)
-	for w.writeLines(lines) && w.follow && more != nil && req.Method != http.MethodHead {
+	for len(lines) > 0 && lines[0].Time.Before(o.since) {
+		lines = lines[1:]
+	}
+	if o.tail >= 0 && o.tail < int64(len(lines)) {
+		lines = lines[int64(len(lines))-o.tail:]
+	}
+	for o.writeLines(w, lines) && o.follow && more != nil && req.Method != http.MethodHead {
 		select {
 		case <-more:
 		case <-req.Context().Done():
@@ -123,34 +112,20 @@ func (w *logWriter) write(req *http.Request, run cri.Container) {
 	}
 }
 
-// wanted returns the last lines, and those since a time, if only they are wanted.
-func (w *logWriter) wanted(lines []cri.LogLine) []cri.LogLine {
-	for len(lines) > 0 && lines[0].Time.Before(w.since) {
-		lines = lines[1:]
-	}
-	if w.tail >= 0 && w.tail < int64(len(lines)) {
-		lines = lines[int64(len(lines))-w.tail:]
-	}
-	return lines
-}
-
 // writeLines reports whether more may be written.
-func (w *logWriter) writeLines(lines []cri.LogLine) bool {
+func (o *logOptions) writeLines(w http.ResponseWriter, lines []cri.LogLine) bool {
 	for _, line := range lines {
 		text := line.Text + "\n"
-		if w.timestamps {
+		if o.timestamps {
 			text = line.Time.Format(logStamp) + " " + text
 		}
-		if w.left >= 0 && int64(len(text)) >= w.left {
-			_, _ = w.Write([]byte(text[:w.left])) // it ends here anyway
-			return false
+		if o.limit >= 0 {
+			text = text[:min(int64(len(text)), o.limit)]
+			o.limit -= int64(len(text))
 		}
-		if w.left >= 0 {
-			w.left -= int64(len(text))
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
+		if _, err := w.Write([]byte(text)); err != nil || o.limit == 0 {
 			return false
 		}
 	}
-	return http.NewResponseController(w.ResponseWriter).Flush() == nil
+	return http.NewResponseController(w).Flush() == nil
 }

@@ -2,14 +2,12 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -44,15 +42,10 @@ func (s *server) servePortForward(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	f := forwarder{pod, s.dial}
-	switch {
-	case wsstream.IsWebSocketRequestWithTunnelingProtocol(req):
+	if wsstream.IsWebSocketRequest(req) {
 		f.overTunnel(w, req)
-	case wsstream.IsWebSocketRequest(req):
-		f.overWebSocket(w, req)
-	default:
-		if conn, streams := upgrade(w, req, []string{portforward.PortForwardV1Name}); conn != nil {
-			f.serve(req.Context(), conn, streams)
-		}
+	} else if conn, streams := upgrade(w, req, []string{portforward.PortForwardV1Name}); conn != nil {
+		f.serve(req.Context(), conn, streams)
 	}
 }
 
@@ -173,47 +166,3 @@ func (f forwarder) forward(ctx context.Context, port uint16, client io.ReadWrite
 	sending.Wait()
 	return err
 }
-
-// overWebSocket passes on one connection to each port of the query, by two channels of a web socket. What these
-// send begins with the port.
-func (f forwarder) overWebSocket(w http.ResponseWriter, req *http.Request) {
-	var ports []uint16
-	for _, text := range strings.Split(strings.Join(req.URL.Query()[corev1.PortHeader], ","), ",") {
-		port, err := parsePort(text)
-		if err != nil || len(ports) == maxChannels/2 {
-			http.Error(w, fmt.Sprintf("query parameter \"port\": %.40q is not a port, or there are too many", text), http.StatusBadRequest)
-			return
-		}
-		ports = append(ports, port)
-	}
-	var channels []wsstream.ChannelType
-	for range ports {
-		channels = append(channels, wsstream.ReadWriteChannel, wsstream.WriteChannel)
-	}
-	socket := wsstream.NewConn(map[string]wsstream.ChannelProtocolConfig{
-		"": {Binary: true, Channels: channels},
-		"v4." + wsstream.ChannelWebSocketProtocol: {Binary: true, Channels: channels},
-	})
-	socket.SetIdleTimeout(idleTimeout)
-	_, streams, err := socket.Open(w, req)
-	if err != nil {
-		return // it has answered
-	}
-	defer socket.Close()
-	var running sync.WaitGroup
-	for i, port := range ports {
-		running.Go(func() {
-			data, errs := streams[2*i], streams[2*i+1]
-			number := binary.LittleEndian.AppendUint16(nil, port)
-			_, _ = data.Write(number) // the client has gone
-			_, _ = errs.Write(number)
-			if err := f.forward(req.Context(), port, data); err != nil {
-				f.tell(errs, port, err)
-			}
-		})
-	}
-	running.Wait()
-}
-
-// maxChannels is how many a web socket can number.
-const maxChannels = 255

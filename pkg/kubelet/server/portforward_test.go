@@ -93,18 +93,12 @@ func TestAForwardedConnectionEndsWithTheServerAndWithItsClient(t *testing.T) {
 	}
 }
 
-func TestAnOlderWebSocketForwardsAPortByTwoChannels(t *testing.T) {
+func TestAWebSocketWithoutATunnelForwardsNothing(t *testing.T) {
 	t.Parallel()
-	s := serve(t, &fakePod{address: listen(t, func(conn net.Conn) {
-		defer conn.Close()
-		text := make([]byte, 5)
-		if _, err := io.ReadFull(conn, text); err == nil {
-			_, _ = fmt.Fprintf(conn, "got %s", text) // the client has gone
-		}
-	})})
+	s := serve(t, &fakePod{})
 	conn, _, err := websocket.Dial(t.Context(), s.url("ws", "/portForward/default/web", map[string][]string{"port": {"80"}}).String(), &websocket.DialOptions{Subprotocols: []string{"v4.channel.k8s.io"}})
 	require.NoError(t, err)
 	defer conn.CloseNow()
-	require.NoError(t, conn.Write(t.Context(), websocket.MessageBinary, []byte("\x00hello")))
-	assert.Equal(t, []string{"\x00\x50\x00", "\x01\x50\x00", "\x00got hello"}, readMessages(t, conn))
+	_, _, err = conn.Read(t.Context())
+	assert.Equal(t, websocket.StatusProtocolError, websocket.CloseStatus(err))
 }

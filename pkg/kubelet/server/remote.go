@@ -29,69 +29,54 @@ func kindsOf(req *http.Request) (kinds map[string]bool, ok bool) {
 		corev1.ExecStdinParam: corev1.StreamTypeStdin, corev1.ExecStdoutParam: corev1.StreamTypeStdout, corev1.ExecStderrParam: corev1.StreamTypeStderr,
 	} {
 		if req.URL.Query().Get(name) == "1" {
-			kinds[kind], ok = true, true
+			kinds[kind] = true
 		}
 	}
-	kinds[corev1.StreamTypeError] = true
-	if req.URL.Query().Get(corev1.ExecTTYParam) == "1" {
-		kinds[corev1.StreamTypeResize] = true
+	tty := req.URL.Query().Get(corev1.ExecTTYParam) == "1"
+	if tty {
 		delete(kinds, corev1.StreamTypeStderr)
+	}
+	ok = len(kinds) > 0
+	kinds[corev1.StreamTypeError] = true
+	if tty {
+		kinds[corev1.StreamTypeResize] = true
 	}
 	return kinds, ok
 }
 
 // serveExec runs a command in a container.
 func (s *server) serveExec(w http.ResponseWriter, req *http.Request) {
-	command := req.URL.Query()[corev1.ExecCommandParam]
-	s.serveRemote(w, req, func(c cri.Container, streams cri.Streams) error {
-		code, err := c.Exec(req.Context(), command, streams)
-		switch {
-		case err != nil:
-			return fmt.Errorf("error executing command in container: %w", err)
-		case code != 0:
-			return exitError(code)
-		}
-		return nil
+	s.serveRemote(w, req, "error executing command in container", func(c cri.Container, streams cri.Streams) (int32, error) {
+		return c.Exec(req.Context(), req.URL.Query()[corev1.ExecCommandParam], streams)
 	})
 }
 
 // serveAttach attaches a client to a container.
 func (s *server) serveAttach(w http.ResponseWriter, req *http.Request) {
-	s.serveRemote(w, req, func(c cri.Container, streams cri.Streams) error {
-		if err := c.Attach(req.Context(), streams); err != nil {
-			return fmt.Errorf("error attaching to container: %w", err)
-		}
-		return nil
+	s.serveRemote(w, req, "error attaching to container", func(c cri.Container, streams cri.Streams) (int32, error) {
+		return 0, c.Attach(req.Context(), streams)
 	})
 }
 
-// exitError is the error of a command that has ended with a code.
-type exitError int32
-
-// Error implements error.
-func (e exitError) Error() string {
-	return fmt.Sprintf("command terminated with non-zero exit code: %d", int32(e))
-}
-
-// statusOf returns how a command has ended, as clients are told.
-func statusOf(err error) metav1.Status {
-	switch code, exited := err.(exitError); {
-	case err == nil:
-		return metav1.Status{Status: metav1.StatusSuccess}
-	case exited:
+// statusOf returns how a command has ended, as clients are told: with a code, or an error of something.
+func statusOf(code int32, what string, err error) metav1.Status {
+	switch {
+	case err != nil:
 		return metav1.Status{
-			Status: metav1.StatusFailure, Reason: remotecommand.NonZeroExitCodeReason, Message: err.Error(),
+			Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,
+			Message: fmt.Sprintf("Internal error occurred: %s: %v", what, err),
+		}
+	case code != 0:
+		return metav1.Status{
+			Status: metav1.StatusFailure, Reason: remotecommand.NonZeroExitCodeReason, Message: fmt.Sprintf("command terminated with non-zero exit code: %d", code),
 			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: remotecommand.ExitCodeCauseType, Message: strconv.Itoa(int(code))}}},
 		}
 	}
-	return metav1.Status{
-		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError, Code: http.StatusInternalServerError,
-		Message: "Internal error occurred: " + err.Error(),
-	}
+	return metav1.Status{Status: metav1.StatusSuccess}
 }
 
 // serveRemote lets a client use a container that runs, as today's kubelet does.
-func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, use func(cri.Container, cri.Streams) error) {
+func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, what string, use func(cri.Container, cri.Streams) (int32, error)) {
 	kinds, ok := kindsOf(req)
 	if !ok {
 		http.Error(w, "you must specify at least 1 of stdin, stdout, stderr", http.StatusBadRequest)
@@ -119,10 +104,10 @@ func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, use func(
 	if sizes := streams[corev1.StreamTypeResize]; sizes != nil {
 		go func() { _, _ = io.Copy(io.Discard, sizes) }() // they are ignored
 	}
-	text, err := json.Marshal(statusOf(use(c, cri.Streams{
+	code, err := use(c, cri.Streams{
 		Stdin: streams[corev1.StreamTypeStdin], Stdout: streams[corev1.StreamTypeStdout], Stderr: streams[corev1.StreamTypeStderr], TTY: kinds[corev1.StreamTypeResize],
-	})))
-	if err == nil {
+	})
+	if text, err := json.Marshal(statusOf(code, what, err)); err == nil {
 		_, _ = streams[corev1.StreamTypeError].Write(text) // the client has gone
 	}
 }

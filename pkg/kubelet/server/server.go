@@ -76,9 +76,9 @@ func New(host Host, dial Dial) *Server {
 	mux.HandleFunc("GET /containerInfo", s.serveContainerInfo)
 	mux.HandleFunc("GET /logs/{$}", s.serveLogNames)
 	mux.HandleFunc("GET /logs/{namespace}/{pod}/{container}", s.serveLog)
-	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveContainerLog)
-	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{$}", s.serveContainerLog) // a task of 2014 may have a container without a name
-	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}", s.serveContainerLog)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.serveLog)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{$}", s.serveLog) // a task of 2014 may have a container without a name
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}", s.serveLog)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		for _, pod := range []string{"/{namespace}/{pod}", "/{namespace}/{pod}/{uid}"} {
 			mux.HandleFunc(method+" /exec"+pod+"/{container}", s.session(s.serveExec))

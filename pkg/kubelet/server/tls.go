@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"sync"
@@ -76,7 +78,7 @@ func (c *bothConn) Read(to []byte) (int, error) {
 			to[0] = first[0]
 			return 1, nil
 		}
-		c.secure.Store(tls.Server(&unread{c.Conn, first[:]}, tlsConfig))
+		c.secure.Store(tls.Server(readFrom{c.Conn, io.MultiReader(bytes.NewReader(first[:]), c.Conn)}, tlsConfig))
 	}
 	return c.conn().Read(to)
 }
@@ -95,18 +97,11 @@ func (c *bothConn) Write(text []byte) (int, error) { return c.conn().Write(text)
 // Close implements net.Conn.
 func (c *bothConn) Close() error { return c.conn().Close() }
 
-// unread is a connection of which something was read already.
-type unread struct {
+// readFrom is a connection that is read from elsewhere.
+type readFrom struct {
 	net.Conn
-	text []byte
+	from io.Reader
 }
 
 // Read implements net.Conn.
-func (u *unread) Read(to []byte) (int, error) {
-	if len(u.text) > 0 {
-		n := copy(to, u.text)
-		u.text = u.text[n:]
-		return n, nil
-	}
-	return u.Conn.Read(to)
-}
+func (r readFrom) Read(to []byte) (int, error) { return r.from.Read(to) }
