@@ -27,7 +27,7 @@ type reference struct{ kind, name string }
 const (
 	aConfigMap = "configmap"
 	aSecret    = "secret"
-	aClaim     = "persistentvolumeclaim"
+	aClaim     = "persistentvolumeclaims"
 )
 
 // missingError is the error of an object that does not exist.

@@ -64,6 +64,7 @@ func subPathOf(expression string) func(*corev1.Pod) {
 	}
 }
 
+// K114.
 func TestWhatIsMissingIsLookedForAfterPausesThatGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

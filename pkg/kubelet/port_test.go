@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
+// K115.
 func TestAPodIsNotReadyAsLongAsAPortOfItIsNotOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

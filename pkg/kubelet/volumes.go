@@ -88,9 +88,6 @@ func (w *podWorker) mountFailure(v *corev1.Volume, err error) string {
 	if claim == nil {
 		return fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", v.Name, err)
 	}
-	if err == error(missingError{aClaim, claim.ClaimName}) {
-		err = fmt.Errorf("persistentvolumeclaims %q not found", claim.ClaimName)
-	}
 	return fmt.Sprintf("Unable to attach or mount volumes: unmounted volumes=[%s], unattached volumes=[], failed to process volumes=[%s]: "+
 		"error processing PVC %s/%s: failed to fetch PVC from API server: %v", v.Name, v.Name, w.pod.Namespace, claim.ClaimName, err)
 }

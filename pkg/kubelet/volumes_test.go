@@ -155,6 +155,7 @@ func TestAPodWaitsForItsVolumes(t *testing.T) {
 	}
 }
 
+// K114.
 func TestAVolumeStaysAlthoughItsConfigMapIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ const maxSince = 100 * 365 * 24 * time.Hour
 const logStamp = "2006-01-02T15:04:05.000000000Z07:00"
 
 // serveLog answers with a log as today's kubelet does.
-func (s *server) serveLog(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveLog(w http.ResponseWriter, req *http.Request) {
 	options, err := parseLogOptions(req.URL.Query(), time.Now())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -83,7 +83,7 @@ func (s *server) serveLog(w http.ResponseWriter, req *http.Request) {
 }
 
 // serveLogNames answers with the paths of the logs below /logs/, one in a line.
-func (s *server) serveLogNames(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serveLogNames(w http.ResponseWriter, _ *http.Request) {
 	text := ""
 	for _, pod := range s.host.Pods() {
 		for _, name := range pod.LogNames() {

@@ -31,7 +31,7 @@ type forwarder struct {
 }
 
 // servePortForward passes on connections to the ports of a pod, as today's kubelet does.
-func (s *server) servePortForward(w http.ResponseWriter, req *http.Request) {
+func (s *Server) servePortForward(w http.ResponseWriter, req *http.Request) {
 	pod := s.host.Pod(req.PathValue("namespace") + "/" + req.PathValue("pod"))
 	if pod == nil {
 		http.Error(w, "pod does not exist", http.StatusNotFound)
@@ -113,7 +113,7 @@ func (f forwarder) serve(ctx context.Context, conn httpstream.Connection, stream
 	}
 }
 
-// pass passes on a connection, and tells an error.
+// pass passes on a connection, and tells an error as today's kubelet does.
 func (f forwarder) pass(ctx context.Context, data, errs opened) {
 	data.wait(ctx)
 	errs.wait(ctx)
@@ -122,16 +122,11 @@ func (f forwarder) pass(ctx context.Context, data, errs opened) {
 		err = f.forward(ctx, port, data)
 	}
 	if err != nil {
-		f.tell(errs, port, err)
-		_ = data.Reset() // the client has gone
+		pod := f.pod.Object()
+		_, _ = fmt.Fprintf(errs, "error forwarding port %d to pod %s, uid %s: %v", port, pod.Name, pod.UID, err) // the client has gone
+		_ = data.Reset()                                                                                         // the client has gone
 	}
 	_ = errs.Close() // the client has gone
-}
-
-// tell tells an error as today's kubelet does.
-func (f forwarder) tell(w io.Writer, port uint16, err error) {
-	pod := f.pod.Object()
-	_, _ = fmt.Fprintf(w, "error forwarding port %d to pod %s, uid %s: %v", port, pod.Name, pod.UID, err) // the client has gone
 }
 
 func parsePort(text string) (uint16, error) {

@@ -45,14 +45,14 @@ func kindsOf(req *http.Request) (kinds map[string]bool, ok bool) {
 }
 
 // serveExec runs a command in a container.
-func (s *server) serveExec(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveExec(w http.ResponseWriter, req *http.Request) {
 	s.serveRemote(w, req, "error executing command in container", func(c cri.Container, streams cri.Streams) (int32, error) {
 		return c.Exec(req.Context(), req.URL.Query()[corev1.ExecCommandParam], streams)
 	})
 }
 
 // serveAttach attaches a client to a container.
-func (s *server) serveAttach(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveAttach(w http.ResponseWriter, req *http.Request) {
 	s.serveRemote(w, req, "error attaching to container", func(c cri.Container, streams cri.Streams) (int32, error) {
 		return 0, c.Attach(req.Context(), streams)
 	})
@@ -76,7 +76,7 @@ func statusOf(code int32, what string, err error) metav1.Status {
 }
 
 // serveRemote lets a client use a container that runs, as today's kubelet does.
-func (s *server) serveRemote(w http.ResponseWriter, req *http.Request, what string, use func(cri.Container, cri.Streams) (int32, error)) {
+func (s *Server) serveRemote(w http.ResponseWriter, req *http.Request, what string, use func(cri.Container, cri.Streams) (int32, error)) {
 	kinds, ok := kindsOf(req)
 	if !ok {
 		http.Error(w, "you must specify at least 1 of stdin, stdout, stderr", http.StatusBadRequest)

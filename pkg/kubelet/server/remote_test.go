@@ -46,6 +46,7 @@ func (s served) run(t *testing.T, protocol, path, stdin string, command ...strin
 	return out.String(), errs.String(), err
 }
 
+// K113.
 func TestACommandIsRunOverEachProtocol(t *testing.T) {
 	t.Parallel()
 	s := serve(t, &fakePod{run: startHollow(t, plain)})

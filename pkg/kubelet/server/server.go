@@ -52,21 +52,17 @@ type Pod interface {
 // ErrNotFound is the error for a container that a pod does not have.
 var ErrNotFound = errors.New("container not found")
 
-type server struct {
-	host Host
-	dial Dial
-	sessions
-}
-
 // Server is the server of a host. It is safe for concurrent use.
 type Server struct {
-	http     *http.Server
-	sessions *sessions
+	host Host
+	dial Dial
+	http *http.Server
+	sessions
 }
 
 // New returns the server of a host, which reaches the ports of pods by dial.
 func New(host Host, dial Dial) *Server {
-	s := &server{host: host, dial: dial}
+	s := &Server{host: host, dial: dial}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok") })
@@ -86,10 +82,11 @@ func New(host Host, dial Dial) *Server {
 			mux.HandleFunc(method+" /portForward"+pod, s.session(s.servePortForward))
 		}
 	}
-	return &Server{&http.Server{
+	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(io.Discard, "", 0),
-	}, &s.sessions}
+	}
+	return s
 }
 
 // Serve answers the connections of a listener, with and without TLS, until the server is closed. The listener
@@ -118,7 +115,7 @@ func writeJSON(w http.ResponseWriter, value any) {
 }
 
 // servePods answers with the pods of the machine, as the kubelet knows them.
-func (s *server) servePods(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) servePods(w http.ResponseWriter, _ *http.Request) {
 	list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, Items: []corev1.Pod{}}
 	for _, pod := range s.host.Pods() {
 		list.Items = append(list.Items, pod.Object())
@@ -128,7 +125,7 @@ func (s *server) servePods(w http.ResponseWriter, _ *http.Request) {
 
 // find returns the pod of a name: the one in the namespace default, if there are several. The requests of
 // 2014 have no namespaces.
-func (s *server) find(name string) Pod {
+func (s *Server) find(name string) Pod {
 	if pod := s.host.Pod(metav1.NamespaceDefault + "/" + name); pod != nil {
 		return pod
 	}
@@ -140,7 +137,7 @@ func (s *server) find(name string) Pod {
 	return nil
 }
 
-func (s *server) servePodInfo(w http.ResponseWriter, req *http.Request) {
+func (s *Server) servePodInfo(w http.ResponseWriter, req *http.Request) {
 	name := req.URL.Query().Get("podID")
 	if name == "" {
 		http.Error(w, "Missing 'podID=' query entry.", http.StatusBadRequest)
@@ -156,7 +153,7 @@ func (s *server) servePodInfo(w http.ResponseWriter, req *http.Request) {
 
 // serveContainerInfo answers with the first container of a pod, or with the one that is named after a
 // slash. The first door sends the id of a task.
-func (s *server) serveContainerInfo(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveContainerInfo(w http.ResponseWriter, req *http.Request) {
 	asked := req.URL.Query().Get("container")
 	if asked == "" {
 		http.Error(w, "Missing container selector arg.", http.StatusBadRequest)

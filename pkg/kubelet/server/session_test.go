@@ -29,6 +29,7 @@ func TestNoSessionBeginsAfterTheEnd(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 }
 
+// K113.
 func TestOnlyPagesOfTheSameSiteMayConnect(t *testing.T) {
 	t.Parallel()
 	for origin, same := range map[string]bool{"": true, "http://10.0.0.1:10250": true, "https://10.0.0.1:10250": true, "http://10.0.0.1": false, "null": false, "http://[": false} {
