@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -34,12 +35,20 @@ const (
 	// its jobs comes first.
 	stalePause = time.Second
 
-	ownerIndex = "cron job controller: uid of the cron job"
+	ownerIndex = "cron job controller: owner"
 )
 
 // errStale reports that the server has something newer than the cache. The sync is retried, and
 // nothing is logged.
 var errStale = errors.New("the copy is behind")
+
+// orStale returns errStale for an error that says that the server has something else than expected.
+func orStale(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return errStale
+	}
+	return err
+}
 
 // CronJobController gives each cron job a job at each of its times. The time is in the job's name, so
 // that there is one job for a time, whatever gets lost.
@@ -54,22 +63,20 @@ type CronJobController struct {
 // NewCronJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
 func NewCronJobController(config Config) *CronJobController {
-	c := &CronJobController{config: config, cronJobs: config.Informers.CronJobs(), jobs: config.Informers.Jobs(), queue: workqueue.New("cronjob_controller")}
-	c.jobs.Store().AddIndex(ownerIndex, func(job *batchv1.Job) []string {
-		if owner := metav1.GetControllerOfNoCopy(job); owner != nil {
-			return []string{string(owner.UID)}
-		}
-		return nil
-	})
+	c := &CronJobController{config: config, queue: workqueue.New("cronjob_controller")}
+	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
+	c.jobs.Store().AddIndex(ownerIndex, ownerKey)
 	add := func(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
+	change := func(_, cronJob *batchv1.CronJob) { add(cronJob) }
+	addOwner := func(job *batchv1.Job) {
+		for _, key := range ownerKey(job) {
+			c.queue.Add(key)
+		}
+	}
+	addOwners := func(old, job *batchv1.Job) { addOwner(old); addOwner(job) }
 	c.synced = []func() bool{
-		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: add, OnUpdate: func(_, cronJob *batchv1.CronJob) { add(cronJob) }}),
-		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: c.jobSeen, OnDelete: c.jobSeen, OnUpdate: func(old, job *batchv1.Job) {
-			if old.ResourceVersion != job.ResourceVersion { // else it is a resync: the cron jobs have one of their own
-				c.jobSeen(old)
-				c.jobSeen(job)
-			}
-		}}),
+		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: add, OnUpdate: change}),
+		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: addOwner, OnUpdate: addOwners, OnDelete: addOwner}),
 	}
 	return c
 }
@@ -82,16 +89,19 @@ func (c *CronJobController) Run(ctx context.Context, workers int) {
 	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
 }
 
-func (c *CronJobController) jobSeen(job *batchv1.Job) {
+// ownerKey returns the key of the cron job that controls a job, nothing if there is none.
+func ownerKey(job *batchv1.Job) []string {
 	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
-		c.queue.Add(cache.KeyOf(job.Namespace, owner.Name))
+		return []string{cache.KeyOf(job.Namespace, owner.Name)}
 	}
+	return nil
 }
 
 // finished returns the condition by which a job is over, nothing if it is not.
 func finished(job *batchv1.Job) batchv1.JobConditionType {
 	for _, condition := range job.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue && (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) {
+		isLast := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
+		if isLast && condition.Status == corev1.ConditionTrue {
 			return condition.Type
 		}
 	}
@@ -117,15 +127,17 @@ func (c *CronJobController) sync(ctx context.Context, key string) error {
 
 // step does the first thing that is left to do. It reports whether there was any.
 func (c *CronJobController) step(ctx context.Context, cronJob *batchv1.CronJob) (acted bool, err error) {
-	jobs := c.jobs.Store().ByIndex(ownerIndex, string(cronJob.UID))
+	isOther := func(job *batchv1.Job) bool { return !metav1.IsControlledBy(job, cronJob) }
+	jobs := slices.DeleteFunc(c.jobs.Store().ByIndex(ownerIndex, cache.Key(cronJob)), isOther)
 	if acted, err = c.observe(ctx, cronJob, jobs); acted || err != nil {
 		return acted, err
 	}
 	acted, err = c.cleanUp(ctx, cronJob, jobs)
-	if acted || errors.Is(err, errStale) || cronJob.DeletionTimestamp != nil || cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend {
+	isSuspended := cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend
+	if acted || errors.Is(err, errStale) || cronJob.DeletionTimestamp != nil || isSuspended {
 		return acted, err
 	}
-	acted, failed := c.start(ctx, cronJob) // old jobs do not keep new ones from starting
+	acted, failed := c.start(ctx, cronJob, jobs) // old jobs do not keep new ones from starting
 	return acted, errors.Join(err, failed)
 }
 
@@ -133,25 +145,28 @@ func (c *CronJobController) step(ctx context.Context, cronJob *batchv1.CronJob) 
 func (c *CronJobController) observe(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) (acted bool, err error) {
 	status := cronJob.Status.DeepCopy()
 	var events []func()
-	tell := func(eventType, reason, message string, args ...any) {
-		events = append(events, func() { c.config.Recorder.Eventf(cronJob, eventType, reason, message, args...) })
+	drop := func(active corev1.ObjectReference, reason, message string, args ...any) {
+		status.Active = slices.DeleteFunc(status.Active, isTo(active.UID))
+		events = append(events, func() { c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, reason, message, args...) })
 	}
 	for _, job := range jobs {
-		over, isActive := finished(job), slices.ContainsFunc(status.Active, isTo(job))
-		if at := timeOf(cronJob, job); at != nil && (status.LastScheduleTime == nil || at.After(status.LastScheduleTime.Time)) { // an answer was lost
+		over, at, completed := finished(job), timeOf(cronJob, job), job.Status.CompletionTime
+		isActive := slices.ContainsFunc(status.Active, isTo(job.UID))
+		isNew := isLater(at, status.LastScheduleTime) // also if an answer was lost
+		if isNew {
 			status.LastScheduleTime = at
-			if over == "" && !isActive {
-				status.Active = append(status.Active, referenceTo(job))
-			}
-		} else if over == "" && !isActive {
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnexpectedJob", "Saw a job that the controller did not create or forgot: %s", job.Name)
 		}
-		if over != "" && isActive {
-			status.Active = slices.DeleteFunc(status.Active, isTo(job))
-			tell(corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %s", job.Name, over)
+		switch {
+		case over != "" && isActive:
+			drop(referenceTo(job), "SawCompletedJob", "Saw completed job: %s, condition: %s", job.Name, over)
+		case over == "" && !isActive && isNew:
+			status.Active = append(status.Active, referenceTo(job))
+		case over == "" && !isActive:
+			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnexpectedJob",
+				"Saw a job that the controller did not create or forgot: %s", job.Name)
 		}
-		if at := job.Status.CompletionTime; over == batchv1.JobComplete && at != nil && (status.LastSuccessfulTime == nil || at.After(status.LastSuccessfulTime.Time)) {
-			status.LastSuccessfulTime = at
+		if over == batchv1.JobComplete && isLater(completed, status.LastSuccessfulTime) {
+			status.LastSuccessfulTime = completed
 		}
 	}
 	for _, active := range slices.Clone(status.Active) {
@@ -159,42 +174,41 @@ func (c *CronJobController) observe(ctx context.Context, cronJob *batchv1.CronJo
 			continue
 		}
 		job, err := c.config.Client.In(cronJob.Namespace).Jobs().Get(ctx, active.Name) // the copy may be late
-		if err == nil && job.UID == active.UID {
-			continue
-		}
 		if err != nil && !apierrors.IsNotFound(err) {
 			return false, err
 		}
-		status.Active = slices.DeleteFunc(status.Active, func(other corev1.ObjectReference) bool { return other.UID == active.UID })
-		tell(corev1.EventTypeNormal, "MissingJob", "Active job went missing: %s", active.Name)
+		if err != nil || job.UID != active.UID {
+			drop(active, "MissingJob", "Active job went missing: %s", active.Name)
+		}
 	}
-	acted, err = c.updateStatus(ctx, cronJob, *status)
-	if acted {
-		for _, told := range events {
-			told()
+	if acted, err = c.updateStatus(ctx, cronJob, *status); acted {
+		for _, tell := range events {
+			tell()
 		}
 	}
 	return acted, err
 }
 
-// isTo returns a function that reports whether a reference is to a job.
-func isTo(job *batchv1.Job) func(corev1.ObjectReference) bool {
-	return func(active corev1.ObjectReference) bool { return active.UID == job.UID }
+// isLater reports whether a time is after another one. One that is not known is before all others.
+func isLater(at, than *metav1.Time) bool { return at != nil && (than == nil || at.After(than.Time)) }
+
+// isTo returns a function that reports whether a reference is to a uid.
+func isTo(uid types.UID) func(corev1.ObjectReference) bool {
+	return func(reference corev1.ObjectReference) bool { return reference.UID == uid }
 }
 
 // updateStatus writes the status of a cron job, if that has changed, and waits until the cache shows it.
-func (c *CronJobController) updateStatus(ctx context.Context, cronJob *batchv1.CronJob, status batchv1.CronJobStatus) (changed bool, err error) {
+func (c *CronJobController) updateStatus(
+	ctx context.Context, cronJob *batchv1.CronJob, status batchv1.CronJobStatus,
+) (changed bool, err error) {
 	if equality.Semantic.DeepEqual(status, cronJob.Status) {
 		return false, nil
 	}
 	updated := cronJob.DeepCopy()
 	updated.Status = status
 	written, err := c.config.Client.In(cronJob.Namespace).CronJobs().UpdateStatus(ctx, updated)
-	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
-		return false, errStale
-	case err != nil:
-		return false, err
+	if err != nil {
+		return false, orStale(err)
 	}
 	return true, cache.Await(ctx, c.cronJobs.Shows(written))
 }
@@ -208,8 +222,10 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 		if limit == nil {
 			continue
 		}
-		ended := slices.DeleteFunc(slices.Clone(jobs), func(job *batchv1.Job) bool { return finished(job) != over || job.DeletionTimestamp != nil })
-		slices.SortFunc(ended, compareStart)
+		ended := slices.DeleteFunc(slices.Clone(jobs), func(job *batchv1.Job) bool {
+			return finished(job) != over || job.DeletionTimestamp != nil
+		})
+		slices.SortFunc(ended, compareAge)
 		old = append(old, ended[:max(0, len(ended)-int(*limit))]...)
 	}
 	if len(old) == 0 {
@@ -223,18 +239,18 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 
 // deleteJobs deletes jobs; their pods are garbage then.
 func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) error {
-	background := metav1.DeletePropagationBackground
 	for _, job := range jobs {
-		err := c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: &background,
-			Preconditions: metav1.NewUIDPreconditions(string(job.UID))})
+		err := c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
+			PropagationPolicy: new(metav1.DeletePropagationBackground),
+			Preconditions:     metav1.NewUIDPreconditions(string(job.UID))})
 		switch {
 		case err == nil:
 			c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted job %s", job.Name)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone
+		case clientv1.IsRefusal(err):
+			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
+			return err
 		default:
-			if clientv1.IsRefusal(err) {
-				c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
-			}
 			return err
 		}
 		if err := cache.Await(ctx, c.jobs.ShowsDeleted(job)); err != nil {
@@ -248,8 +264,8 @@ func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.Cro
 // there were jobs.
 func (c *CronJobController) confirm(ctx context.Context, cronJob *batchv1.CronJob) error {
 	current, err := c.config.Client.In(cronJob.Namespace).CronJobs().Get(ctx, cronJob.Name)
-	if apierrors.IsNotFound(err) || err == nil && (current.UID != cronJob.UID || current.ResourceVersion != cronJob.ResourceVersion) {
+	if err == nil && (current.UID != cronJob.UID || current.ResourceVersion != cronJob.ResourceVersion) {
 		return errStale
 	}
-	return err
+	return orStale(err)
 }

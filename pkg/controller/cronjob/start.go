@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -27,23 +26,24 @@ const (
 )
 
 // start creates the job of the last time, if there is none.
-func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob) (acted bool, err error) {
+func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) (acted bool, err error) {
 	times, ok := c.scheduleOf(cronJob)
 	if !ok {
 		return false, nil
 	}
 	now := time.Now()
-	last, next := lastAndNext(cronJob, times, now)
+	last, next, missed := lastAndNext(times, beginning(cronJob, now), now)
 	c.queue.AddAfter(cache.Key(cronJob), next.Sub(now)+lateness)
-	if last.IsZero() {
+	if missed == 0 {
 		return false, nil
 	}
-	if missed(times, beginning(cronJob, now), now) > manyMissed {
+	if missed > manyMissed {
 		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "TooManyMissedTimes",
 			"too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
 	}
 	if len(cronJob.Status.Active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "JobAlreadyActive",
+			"Not starting job because prior execution is running and concurrency policy is Forbid")
 		return false, nil
 	}
 	if err := c.confirm(ctx, cronJob); err != nil {
@@ -52,29 +52,28 @@ func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob)
 	if len(cronJob.Status.Active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ReplaceConcurrent {
 		return c.replace(ctx, cronJob)
 	}
-	return c.create(ctx, cronJob, last)
+	return c.create(ctx, cronJob, jobs, last)
 }
 
 // scheduleOf returns the times of a cron job. If they make no sense, it says so.
 func (c *CronJobController) scheduleOf(cronJob *batchv1.CronJob) (times cron.Schedule, ok bool) {
+	warn := func(reason, message string, args ...any) {
+		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, reason, message, args...)
+	}
 	text := cronJob.Spec.Schedule
-	if strings.Contains(text, "TZ") {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnsupportedSchedule",
-			"CRON_TZ or TZ used in schedule %q is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details", text)
-	} else if zone := cronJob.Spec.TimeZone; zone != nil {
-		if _, err := time.LoadLocation(*zone); err != nil {
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnknownTimeZone", "invalid timeZone: %q: %s", *zone, err)
-			return nil, false
-		}
+	if zone := cronJob.Spec.TimeZone; strings.Contains(text, "TZ") {
+		warn("UnsupportedSchedule", "CRON_TZ or TZ used in schedule %q is not officially supported, "+
+			"see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details", text)
+	} else if zone != nil {
 		text = "TZ=" + *zone + " " + text
 	}
 	times, err := schedule.Parse(text)
 	if err != nil {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnparseableSchedule", "unparseable schedule: %q : %s", cronJob.Spec.Schedule, err)
+		warn("UnparseableSchedule", "unparseable schedule: %q : %s", text, err)
 		return nil, false
 	}
 	if times.Next(time.Now()).IsZero() { // like February 31
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "InvalidSchedule", "invalid schedule: %s : it has no time within five years", cronJob.Spec.Schedule)
+		warn("InvalidSchedule", "invalid schedule: %s : it has no time within five years", text)
 		return nil, false
 	}
 	return times, true
@@ -94,39 +93,36 @@ func beginning(cronJob *batchv1.CronJob, now time.Time) time.Time {
 	return after
 }
 
-// lastAndNext returns the last time of a cron job, if that is not too long ago, and the next one.
-func lastAndNext(cronJob *batchv1.CronJob, times cron.Schedule, now time.Time) (last, next time.Time) {
-	after := beginning(cronJob, now)
-	next = times.Next(after)
-	if every, isEvery := times.(cron.ConstantDelaySchedule); isEvery && next.Before(now) {
-		next = next.Add(now.Sub(next) / every.Delay * every.Delay)
-	} else if missed(times, after, now) > manyMissed {
-		// Times are looked for backwards, since there may be very many.
-		for back := time.Minute; ; back *= 2 {
-			if next = times.Next(now.Add(-back)); !next.After(now) {
-				break
-			}
+// lastAndNext returns the last time between two others, and the first one after them. It also returns
+// how many there were, or that they were more than are worth a warning.
+func lastAndNext(times cron.Schedule, after, now time.Time) (last, next time.Time, missed int) {
+	for next = times.Next(after); !next.After(now); next = times.Next(last) {
+		last = next
+		if missed++; missed == manyMissed+1 { // there may be very many
+			last = skip(times, last, now)
 		}
 	}
-	for !next.After(now) {
-		last, next = next, times.Next(next)
-	}
-	return last, next
+	return last, next, missed
 }
 
-// missed returns how many times have passed, at most one more than are worth a warning.
-func missed(times cron.Schedule, after, now time.Time) (count int) {
-	for next := times.Next(after); !next.After(now) && count <= manyMissed; next = times.Next(next) {
-		count++
+// skip returns a time between two others that is near to the second one. The first one is a time itself.
+func skip(times cron.Schedule, first, now time.Time) time.Time {
+	if every, isEvery := times.(cron.ConstantDelaySchedule); isEvery {
+		return first.Add(now.Sub(first) / every.Delay * every.Delay)
 	}
-	return count
+	for back := time.Minute; ; back *= 2 {
+		if at := times.Next(now.Add(-back)); !at.After(now) {
+			return at
+		}
+	}
 }
 
 // replace deletes the jobs that still run.
 func (c *CronJobController) replace(ctx context.Context, cronJob *batchv1.CronJob) (acted bool, err error) {
 	var running []*batchv1.Job
 	for _, active := range cronJob.Status.Active {
-		running = append(running, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: cronJob.Namespace, Name: active.Name, UID: active.UID}})
+		meta := metav1.ObjectMeta{Namespace: cronJob.Namespace, Name: active.Name, UID: active.UID}
+		running = append(running, &batchv1.Job{ObjectMeta: meta})
 	}
 	if err := c.deleteJobs(ctx, cronJob, running); err != nil {
 		return false, err
@@ -137,37 +133,30 @@ func (c *CronJobController) replace(ctx context.Context, cronJob *batchv1.CronJo
 }
 
 // create creates the job of a time, and records it.
-func (c *CronJobController) create(ctx context.Context, cronJob *batchv1.CronJob, at time.Time) (acted bool, err error) {
-	jobs := c.config.Client.In(cronJob.Namespace).Jobs()
-	job, err := jobs.Create(ctx, newJob(cronJob, at))
-	isTaken := apierrors.IsAlreadyExists(err)
-	if isTaken { // an answer was lost, or another manager was faster
-		if job, err = jobs.Get(ctx, jobName(cronJob, at)); apierrors.IsNotFound(err) {
-			return false, errStale
-		}
-		if err == nil && !metav1.IsControlledBy(job, cronJob) {
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: the job %s exists, and is not of this cron job", job.Name)
+func (c *CronJobController) create(
+	ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job, at time.Time,
+) (acted bool, err error) {
+	client := c.config.Client.In(cronJob.Namespace).Jobs()
+	job, err := client.Create(ctx, newJob(cronJob, at))
+	switch {
+	case err == nil:
+		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %s", job.Name)
+	case apierrors.IsAlreadyExists(err): // an answer was lost, or another manager was faster
+		if job, err = client.Get(ctx, jobName(cronJob, at)); err == nil && !metav1.IsControlledBy(job, cronJob) {
+			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate",
+				"Error creating job: the job %s exists, and is not of this cron job", job.Name)
 			return false, nil // the next time may have a free name
 		}
+	case clientv1.IsRefusal(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %s", err)
 	}
-	switch {
-	case err != nil:
-		if clientv1.IsRefusal(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %s", err)
-		}
-		return false, err
-	case !isTaken:
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %s", job.Name)
+	if err != nil {
+		return false, orStale(err)
 	}
 	if err := cache.Await(ctx, c.jobs.Shows(job)); err != nil {
 		return false, err
 	}
-	status := cronJob.Status.DeepCopy()
-	status.LastScheduleTime = new(metav1.NewTime(at))
-	if finished(job) == "" {
-		status.Active = append(status.Active, referenceTo(job))
-	}
-	return c.updateStatus(ctx, cronJob, *status)
+	return c.observe(ctx, cronJob, append(jobs, job))
 }
 
 // jobName returns the name of the job of a time. It has the minutes since 1970.
@@ -191,30 +180,20 @@ func referenceTo(job *batchv1.Job) corev1.ObjectReference {
 
 // newJob returns the job of a time.
 func newJob(cronJob *batchv1.CronJob, at time.Time) *batchv1.Job {
-	template := cronJob.Spec.JobTemplate.DeepCopy()
-	annotations := maps.Clone(template.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	zone := time.UTC
+	template, zone := cronJob.Spec.JobTemplate.DeepCopy(), time.UTC
 	if cronJob.Spec.TimeZone != nil {
 		zone, _ = time.LoadLocation(*cronJob.Spec.TimeZone) // the schedule was read with it
 	}
-	annotations[batchv1.CronJobScheduledTimestampAnnotation] = at.In(zone).Format(time.RFC3339)
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: cronJob.Namespace, Name: jobName(cronJob, at), Labels: template.Labels, Annotations: annotations,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, batchv1.SchemeGroupVersion.WithKind("CronJob"))}},
-		Spec: template.Spec,
-	}
+	job := &batchv1.Job{Spec: template.Spec}
+	job.Namespace, job.Name = cronJob.Namespace, jobName(cronJob, at)
+	job.Labels, job.Annotations = template.Labels, template.Annotations
+	kind := batchv1.SchemeGroupVersion.WithKind("CronJob")
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, kind)}
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, batchv1.CronJobScheduledTimestampAnnotation, at.In(zone).Format(time.RFC3339))
+	return job
 }
 
-// compareStart is negative if a was started before b.
-func compareStart(a, b *batchv1.Job) int {
-	started := func(job *batchv1.Job) time.Time {
-		if job.Status.StartTime == nil {
-			return job.CreationTimestamp.Time
-		}
-		return job.Status.StartTime.Time
-	}
-	return cmp.Or(started(a).Compare(started(b)), strings.Compare(a.Name, b.Name))
+// compareAge is negative if a was made before b.
+func compareAge(a, b *batchv1.Job) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
