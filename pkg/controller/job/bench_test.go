@@ -23,6 +23,9 @@ import (
 	"kube2014/pkg/controller/job"
 )
 
+// resync is how often the handlers see all objects again.
+const resync = 10 * time.Second
+
 // bench is a server with a job controller, and what that says.
 type bench struct {
 	*servertest.Server
@@ -61,7 +64,7 @@ func withBench(t *testing.T, test func(t *testing.T, b *bench)) {
 // run runs a new controller, with informers of its own. What it returns ends them, and waits for that.
 func (b *bench) run() (stop func()) {
 	client := b.Server.Client(b.t, "job-controller")
-	shared := informers.New(client, 0)
+	shared := informers.New(client, resync)
 	controller := job.NewJobController(job.Config{Client: client, Informers: shared, Recorder: b})
 	return servertest.Run(b.t, func(ctx context.Context) {
 		shared.Run(ctx)

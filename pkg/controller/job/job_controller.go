@@ -4,14 +4,16 @@ package job
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -24,11 +26,12 @@ import (
 //
 // A pod of a job has a finalizer, so that it does not go before it is counted. It is counted in three
 // writes: its uid is put into the status, under uncountedTerminatedPods; then its finalizer is removed;
-// then the uid leaves the status, and the number there grows. Each sync does the first of these that
-// is left to do, for all pods, and decides it from the objects alone. Therefore it does not matter
-// where the one before was interrupted, or who did it. A pod with its finalizer is not in the numbers
-// of a status, if the pod was read after the status. The version of the copy of the pods says that;
-// else they are listed. The server takes the next status only if this one is still the last.
+// then the uid leaves the status, and the number there grows. Each sync does one of these that is left
+// to do, for all pods, and decides it from the objects alone. Therefore it does not matter where the
+// one before was interrupted, or who did it. A pod with its finalizer is not in the numbers of a
+// status, if the pod was read after the status. The version of the copy of the pods says that; else
+// they are listed. It mostly does: finalizers are removed first, and that makes the copy newer. The
+// server takes the next status only if this one is still the last.
 
 // Config is what a JobController needs.
 type Config struct {
@@ -47,17 +50,20 @@ const (
 	// burstPods is how many pods a sync creates, deletes or counts at most. It also bounds the status.
 	burstPods = 500
 
-	// orphanPrefix is what the keys of pods begin with, which have a finalizer but perhaps no job. It is
-	// in no namespace.
-	orphanPrefix = "pod:"
-
-	ownerIndex  = "job controller: uid of the job"
-	orphanIndex = "job controller: namespace of what has no controller"
+	ownerIndex = "job controller: owner"
 )
 
 // errStale reports that the server has something newer than the cache. The sync is retried, and
 // nothing is logged.
 var errStale = errors.New("the copy is behind")
+
+// orStale returns errStale for an error that says that the server has something else than expected.
+func orStale(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return errStale
+	}
+	return err
+}
 
 // JobController gives each job its pods until enough have succeeded, or too many have failed.
 type JobController struct {
@@ -66,31 +72,32 @@ type JobController struct {
 	pods      *cache.SharedInformer[*corev1.Pod]
 	synced    []func() bool
 	queue     *workqueue.Queue
-	unsettled sync.Map // by the uid of a job, the names of the pods that were requested without an answer
-	last      sync.Map // by the uid of a job, the version of the last status that says no more than the copy of the pods
+	unsettled sync.Map // by the uid of a job, the last pod that was requested without an answer
+	refused   sync.Map // by the uid of a job, that an event has said that it is not supported
 }
 
 // NewJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
 func NewJobController(config Config) *JobController {
-	c := &JobController{config: config, jobs: config.Informers.Jobs(), pods: config.Informers.Pods(), queue: workqueue.New("job_controller")}
-	c.jobs.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	c.pods.Store().AddIndex(ownerIndex, func(pod *corev1.Pod) []string {
-		if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
-			return []string{string(owner.UID)}
-		}
-		return nil
-	})
-	c.pods.Store().AddIndex(orphanIndex, func(pod *corev1.Pod) []string {
-		if metav1.GetControllerOfNoCopy(pod) == nil {
-			return []string{pod.Namespace}
-		}
-		return nil
-	})
+	c := &JobController{config: config, queue: workqueue.New("job_controller")}
+	c.jobs, c.pods = config.Informers.Jobs(), config.Informers.Pods()
+	c.pods.Store().AddIndex(ownerIndex, ownerKey)
 	add := func(job *batchv1.Job) { c.queue.Add(cache.Key(job)) }
+	change := func(_, job *batchv1.Job) { add(job) }
+	forget := func(job *batchv1.Job) {
+		c.unsettled.Delete(job.UID)
+		c.refused.Delete(job.UID)
+		add(job)
+	}
+	addOwner := func(pod *corev1.Pod) {
+		for _, key := range ownerKey(pod) {
+			c.queue.Add(key)
+		}
+	}
+	addOwners := func(old, pod *corev1.Pod) { addOwner(old); addOwner(pod) }
 	c.synced = []func() bool{
-		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: func(_, job *batchv1.Job) { add(job) }, OnDelete: c.jobDeleted}),
-		c.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.podSeen}),
+		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: change, OnDelete: forget}),
+		c.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: addOwner, OnUpdate: addOwners, OnDelete: addOwner}),
 	}
 	return c
 }
@@ -103,61 +110,26 @@ func (c *JobController) Run(ctx context.Context, workers int) {
 	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
 }
 
-func (c *JobController) jobDeleted(job *batchv1.Job) {
-	c.unsettled.Delete(job.UID)
-	c.last.Delete(job.UID)
-	for _, pod := range c.pods.Store().ByIndex(ownerIndex, string(job.UID)) {
-		c.podSeen(pod)
+// ownerKey returns the key of the job that controls a pod. Pods without a controller have a key of their
+// namespace, and those of other controllers none.
+func ownerKey(pod *corev1.Pod) []string {
+	switch owner := metav1.GetControllerOfNoCopy(pod); {
+	case owner == nil:
+		return []string{cache.KeyOf(pod.Namespace, "")}
+	case owner.Kind == "Job" && owner.APIVersion == batchv1.SchemeGroupVersion.String():
+		return []string{cache.KeyOf(pod.Namespace, owner.Name)}
 	}
+	return nil
 }
 
-func (c *JobController) podChanged(old, pod *corev1.Pod) {
-	if old.ResourceVersion == pod.ResourceVersion { // a resync: the jobs have one of their own
-		return
-	}
-	if before, after := metav1.GetControllerOfNoCopy(old), metav1.GetControllerOfNoCopy(pod); before != nil && (after == nil || after.UID != before.UID) {
-		c.podSeen(old)
-	}
-	c.podSeen(pod)
+// podsOf returns the pods that a job controls in the copy.
+func (c *JobController) podsOf(job *batchv1.Job) []*corev1.Pod {
+	return ownOf(job, c.pods.Store().ByIndex(ownerIndex, cache.Key(job)))
 }
 
-// podSeen queues the job of a pod, or all that may adopt it. It queues the pod itself if its finalizer
-// may have to go.
-func (c *JobController) podSeen(pod *corev1.Pod) {
-	owner := metav1.GetControllerOfNoCopy(pod)
-	if owner != nil && !isJob(owner) {
-		return
-	}
-	if owner != nil {
-		key := cache.KeyOf(pod.Namespace, owner.Name)
-		if job, exists := c.jobs.Store().Get(key); exists && job.UID == owner.UID {
-			c.queue.Add(key)
-			return
-		}
-	}
-	if isTracked(pod) {
-		c.queue.Add(orphanPrefix + cache.Key(pod))
-	}
-	if owner == nil {
-		for _, job := range c.adopters(pod) {
-			c.queue.Add(cache.Key(job))
-		}
-	}
-}
-
-// adopters returns the jobs that may adopt a pod.
-func (c *JobController) adopters(pod *corev1.Pod) (jobs []*batchv1.Job) {
-	for _, job := range c.jobs.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if pod.DeletionTimestamp == nil && job.DeletionTimestamp == nil && finished(job) == nil && !isManagedElsewhere(job) && selectsPod(job, pod) {
-			jobs = append(jobs, job)
-		}
-	}
-	return jobs
-}
-
-// isJob reports whether a reference is to a job.
-func isJob(owner *metav1.OwnerReference) bool {
-	return owner.Kind == "Job" && owner.APIVersion == batchv1.SchemeGroupVersion.String()
+// ownOf returns those of some pods that a job controls. It takes the slice.
+func ownOf(job *batchv1.Job, pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !metav1.IsControlledBy(pod, job) })
 }
 
 // isManagedElsewhere reports whether a job is left to another controller.
@@ -165,16 +137,25 @@ func isManagedElsewhere(job *batchv1.Job) bool {
 	return job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName
 }
 
-// selectsPod reports whether the selector of a job matches the labels of a pod.
-func selectsPod(job *batchv1.Job, pod *corev1.Pod) bool {
-	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
-	return err == nil && matches(selector, pod)
+// unsupported returns a field of a job that asks for what this controller cannot do, nothing if there is none.
+func unsupported(job *batchv1.Job) (field string) {
+	switch spec := &job.Spec; {
+	case spec.PodFailurePolicy != nil:
+		return "spec.podFailurePolicy"
+	case spec.BackoffLimitPerIndex != nil:
+		return "spec.backoffLimitPerIndex"
+	case spec.SuccessPolicy != nil:
+		return "spec.successPolicy"
+	case spec.CompletionMode != nil && *spec.CompletionMode != batchv1.NonIndexedCompletion && !isIndexed(job):
+		return "spec.completionMode"
+	}
+	return ""
 }
 
-// condition returns the condition of a type if it is true, else nil.
-func condition(job *batchv1.Job, of batchv1.JobConditionType) *batchv1.JobCondition {
+// condition returns the first condition that is true and of one of some types, nil if there is none.
+func condition(job *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for i, condition := range job.Status.Conditions {
-		if condition.Type == of && condition.Status == corev1.ConditionTrue {
+		if condition.Status == corev1.ConditionTrue && slices.Contains(types, condition.Type) {
 			return &job.Status.Conditions[i]
 		}
 	}
@@ -183,18 +164,13 @@ func condition(job *batchv1.Job, of batchv1.JobConditionType) *batchv1.JobCondit
 
 // finished returns the condition by which a job is over, nil if it is not.
 func finished(job *batchv1.Job) *batchv1.JobCondition {
-	if complete := condition(job, batchv1.JobComplete); complete != nil {
-		return complete
-	}
-	return condition(job, batchv1.JobFailed)
+	return condition(job, batchv1.JobComplete, batchv1.JobFailed)
 }
 
-// sync does the next thing that the job of a key needs, or its pod.
+// sync does the next thing that the job of a key needs, or the pods that have no job.
 func (c *JobController) sync(ctx context.Context, key string) error {
-	acted, err := false, error(nil)
-	if podKey, isPod := strings.CutPrefix(key, orphanPrefix); isPod {
-		err = c.syncOrphan(ctx, podKey)
-	} else if job, exists := c.jobs.Store().Get(key); exists {
+	acted, err := c.releaseOrphans(ctx, key)
+	if job, exists := c.jobs.Store().Get(key); exists && !acted && err == nil {
 		acted, err = c.syncJob(ctx, job)
 	}
 	switch {
@@ -208,18 +184,19 @@ func (c *JobController) sync(ctx context.Context, key string) error {
 }
 
 func (c *JobController) syncJob(ctx context.Context, job *batchv1.Job) (acted bool, err error) {
-	if over := finished(job); over != nil && job.Spec.TTLSecondsAfterFinished != nil && job.DeletionTimestamp == nil {
-		if acted, err = c.expire(ctx, job, over); acted || err != nil {
-			return acted, err
-		}
+	if acted, err = c.expire(ctx, job); acted || err != nil {
+		return acted, err
 	}
-	switch mode := job.Spec.CompletionMode; {
+	switch field := unsupported(job); {
 	case isManagedElsewhere(job):
 		return false, nil
-	case finished(job) != nil: // a pod may have been adopted meanwhile
-		return c.releasePods(ctx, trackedOf(c.pods.Store().ByIndex(ownerIndex, string(job.UID))))
-	case mode != nil && *mode != batchv1.NonIndexedCompletion && *mode != batchv1.IndexedCompletion:
-		c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "UnknownCompletionMode", "Skipped Job sync because completion mode is unknown")
+	case finished(job) != nil || job.DeletionTimestamp != nil: // nothing is counted any more
+		return c.release(ctx, slices.DeleteFunc(c.podsOf(job), func(pod *corev1.Pod) bool { return !isTracked(pod) }))
+	case field != "":
+		if _, told := c.refused.LoadOrStore(job.UID, true); !told {
+			c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "Unsupported",
+				"The job is left alone because of %s, which is not supported here. Today's job-controller runs it", field)
+		}
 		return false, nil
 	}
 	return c.step(ctx, job)
@@ -227,76 +204,63 @@ func (c *JobController) syncJob(ctx context.Context, job *batchv1.Job) (acted bo
 
 // step does the first thing that is left to do for a job. It reports whether there was any.
 func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool, err error) {
-	if job.DeletionTimestamp == nil {
-		if acted, err = c.claim(ctx, job); acted || err != nil {
-			return acted, err
-		}
-	}
-	owned, fresh, err := c.podsOf(ctx, job)
-	if err != nil {
-		return false, err
-	}
-	v := newView(job, owned, time.Now())
-	status, counted := v.status()
-	written, err := c.updateStatus(ctx, job, status)
-	if written != nil && fresh { // nobody has counted anything in between
-		c.last.Store(job.UID, written.ResourceVersion)
-	}
-	if written != nil || err != nil {
-		return written != nil, err
-	}
-	if acted, err = c.releasePods(ctx, counted); acted || err != nil {
+	if acted, err = c.claim(ctx, job); acted || err != nil {
 		return acted, err
 	}
-	return c.manage(ctx, v)
-}
-
-// manage creates and deletes the pods of a job that has nothing to count.
-func (c *JobController) manage(ctx context.Context, v *view) (acted bool, err error) {
-	job, key := v.job, cache.Key(v.job)
-	if job.DeletionTimestamp != nil {
-		return false, nil
+	version := c.pods.Version() // before the pods are read
+	v := newView(job, c.podsOf(job), time.Now())
+	if len(v.counted) > 0 {
+		return c.release(ctx, v.counted)
 	}
-	if v.ending != nil {
-		return c.deletePods(ctx, job, v.active)
-	}
-	if job.Spec.ActiveDeadlineSeconds != nil && job.Status.StartTime != nil && !isSuspended(job) {
-		c.queue.AddAfter(key, v.untilDeadline())
-	}
-	if surplus := v.surplus(); len(surplus) > 0 {
-		if err := c.confirm(ctx, job); err != nil {
+	if order, err := resourceversion.CompareResourceVersion(version, job.ResourceVersion); v.counts && (err != nil || order < 0) {
+		listed, err := c.config.Client.In(job.Namespace).Pods().List(ctx, metav1.ListOptions{})
+		if err != nil {
 			return false, err
 		}
-		return c.removePods(ctx, job, surplus[:min(len(surplus), burstPods)])
+		v = newView(job, ownOf(job, listed.Items), v.now)
 	}
+	if !equality.Semantic.DeepEqual(v.status, job.Status) {
+		return true, c.updateStatus(ctx, v)
+	}
+	surplus := v.surplus()
 	missing, wait := v.missing()
-	if wait > 0 {
-		c.queue.AddAfter(key, wait)
+	if wait = min(wait, v.untilDeadline()); wait < forever {
+		c.queue.AddAfter(cache.Key(job), wait)
 	}
-	if len(missing) == 0 {
+	if len(surplus)+len(missing) == 0 {
 		return false, nil
 	}
 	if err := c.confirm(ctx, job); err != nil {
 		return false, err
 	}
-	return c.createPods(ctx, v, missing)
+	if len(surplus) > 0 {
+		return c.deletePods(ctx, v, surplus)
+	}
+	return each(ctx, c.newPods(job, missing), func(pod *corev1.Pod) (cache.Expectation, error) {
+		return c.createPod(ctx, job, pod)
+	})
 }
 
 // confirm checks with the server that a job is as the cache says. Its status says what has been
 // counted, and so how many pods it needs.
 func (c *JobController) confirm(ctx context.Context, job *batchv1.Job) error {
 	current, err := c.config.Client.In(job.Namespace).Jobs().Get(ctx, job.Name)
-	if apierrors.IsNotFound(err) || err == nil && (current.UID != job.UID || current.ResourceVersion != job.ResourceVersion) {
+	if err == nil && (current.UID != job.UID || current.ResourceVersion != job.ResourceVersion) {
 		return errStale
 	}
-	return err
+	return orStale(err)
 }
 
-// lookAhead returns errStale if a job has changed in the cache meanwhile.
-func (c *JobController) lookAhead(job *batchv1.Job) error {
-	current, exists := c.jobs.Store().Get(cache.Key(job))
-	if !exists || current.UID != job.UID || current.DeletionTimestamp != nil || current.Generation != job.Generation {
-		return errStale
+// updateStatus writes the status of a job, tells what has become of it, and waits until the cache shows it.
+func (c *JobController) updateStatus(ctx context.Context, v *view) error {
+	updated := v.job.DeepCopy()
+	updated.Status = v.status
+	written, err := c.config.Client.In(v.job.Namespace).Jobs().UpdateStatus(ctx, updated)
+	if err != nil {
+		return orStale(err)
 	}
-	return nil
+	if event := v.event; event.reason != "" {
+		c.config.Recorder.Eventf(written, event.kind, event.reason, "%s", event.message)
+	}
+	return cache.Await(ctx, c.jobs.Shows(written))
 }

@@ -309,7 +309,7 @@ func TestPodsAreAdoptedAndReleasedByTheirLabels(t *testing.T) {
 		change := func(name string, change func(pod *corev1.Pod)) {
 			_, err := b.client.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { change(pod); return nil })
 			require.NoError(t, err)
-			b.settle(time.Second)
+			b.settle(resync + 2*time.Second)
 		}
 		change("pi-1", func(pod *corev1.Pod) { pod.OwnerReferences = nil })
 		assert.True(t, metav1.IsControlledBy(b.pod("pi-1"), created))
@@ -338,6 +338,23 @@ func TestThePodsOfADeletedJobCanGo(t *testing.T) {
 	}
 }
 
+func TestThePodsOfAnEarlierJobOfTheSameNameCanGoAndAreNotCounted(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		stop := b.run()
+		b.create("pi", counts(2, 2))
+		b.settle(time.Second)
+		stop()
+		b.succeed("pi-1")
+		require.NoError(t, b.client.Jobs().Delete(t.Context(), "pi", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+		b.create("pi", counts(2, 2))
+		b.run()
+		b.settle(time.Second)
+		assert.Equal(t, []string{"pi-1", "pi-2", "pi-3", "pi-4"}, b.names())
+		assert.Equal(t, []string{"pi-3", "pi-4"}, b.tracked())
+		assert.Zero(t, b.get("pi").Status.Succeeded)
+	})
+}
+
 func TestAJobThatAnotherControllerManagesIsLeftAlone(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
@@ -347,6 +364,44 @@ func TestAJobThatAnotherControllerManagesIsLeftAlone(t *testing.T) {
 		assert.Equal(t, []string{"own-1"}, b.names())
 		assert.Equal(t, batchv1.JobStatus{}, b.get("pi").Status)
 	})
+}
+
+func TestAJobThatNeedsWhatIsNotSupportedIsLeftAloneAndToldOnce(t *testing.T) {
+	for field, change := range map[string]func(*batchv1.JobSpec){
+		"spec.podFailurePolicy": func(spec *batchv1.JobSpec) {
+			spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: batchv1.PodFailurePolicyActionFailJob,
+				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{42}}}}}
+		},
+		"spec.backoffLimitPerIndex": func(spec *batchv1.JobSpec) {
+			spec.BackoffLimitPerIndex, spec.MaxFailedIndexes = new(int32(1)), new(int32(1))
+		},
+		"spec.successPolicy": func(spec *batchv1.JobSpec) {
+			spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
+		},
+	} {
+		t.Run(field, func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				b.run()
+				created := b.create("pi", counts(3, 3), indexed, change)
+				b.settle(time.Minute)
+				_, err := b.client.Jobs().Change(t.Context(), "pi", func(job *batchv1.Job) error { job.Labels = map[string]string{"changed": "yes"}; return nil })
+				require.NoError(t, err)
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "by-today", Labels: created.Spec.Template.Labels, Finalizers: []string{batchv1.JobTrackingFinalizer},
+					OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(created, batchv1.SchemeGroupVersion.WithKind("Job"))}}, Spec: created.Spec.Template.Spec}
+				_, err = b.client.Pods().Create(t.Context(), pod)
+				require.NoError(t, err)
+				b.succeed("by-today")
+				b.settle(time.Minute)
+				assert.Equal(t, []string{"by-today"}, b.tracked(), "nobody counts it here")
+				assert.Equal(t, batchv1.JobStatus{}, b.get("pi").Status)
+				assert.Equal(t, []string{"pi Warning Unsupported: The job is left alone because of " + field +
+					", which is not supported here. Today's job-controller runs it"}, b.takeEvents())
+				require.NoError(t, b.client.Jobs().Delete(t.Context(), "pi", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+				b.settle(time.Second)
+				assert.Empty(t, b.tracked(), "but it keeps nothing from going")
+			})
+		})
+	}
 }
 
 func TestAFinishedJobIsDeletedWhenItsTimeIsOver(t *testing.T) {

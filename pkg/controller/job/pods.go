@@ -12,57 +12,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// isTracked reports whether a pod has the finalizer of those that are not counted.
-func isTracked(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer)
-}
+// tracker is the finalizer of pods that are not counted.
+const tracker = batchv1.JobTrackingFinalizer
 
-func trackedOf(pods []*corev1.Pod) (tracked []*corev1.Pod) {
+// each does something for pods, one after the other, until that fails, and waits until the copy shows it.
+func each(ctx context.Context, pods []*corev1.Pod, do func(*corev1.Pod) (cache.Expectation, error)) (acted bool, err error) {
+	var expected []cache.Expectation
+	var failed error
 	for _, pod := range pods {
-		if isTracked(pod) {
-			tracked = append(tracked, pod)
+		shows, err := do(pod)
+		if failed = err; failed != nil {
+			break
 		}
+		expected = append(expected, shows)
 	}
-	return tracked
-}
-
-func matches(selector labels.Selector, pod *corev1.Pod) bool {
-	return selector.Matches(labels.Set(pod.Labels))
-}
-
-// podsOf returns the pods that a job controls. If they have to be counted, they are as the server had
-// them after it had the job's status, or later.
-// fresh reports whether that is so.
-func (c *JobController) podsOf(ctx context.Context, job *batchv1.Job) (owned []*corev1.Pod, fresh bool, err error) {
-	version := c.pods.Version()
-	owned = c.pods.Store().ByIndex(ownerIndex, string(job.UID))
-	order, err := resourceversion.CompareResourceVersion(version, job.ResourceVersion)
-	last, _ := c.last.Load(job.UID)
-	if fresh = err == nil && order >= 0 || last == job.ResourceVersion; fresh || !mustCount(job, owned) {
-		return owned, fresh, nil
+	if err := cache.Await(ctx, expected...); err != nil {
+		return false, err
 	}
-	owned = nil
-	for pod, err := range c.config.Client.In(job.Namespace).Pods().All(ctx, metav1.ListOptions{}) {
-		if err != nil {
-			return nil, false, err
-		}
-		if metav1.IsControlledBy(pod, job) {
-			owned = append(owned, pod)
-		}
-	}
-	return owned, false, nil // the copy does not show them
-}
-
-func mustCount(job *batchv1.Job, pods []*corev1.Pod) bool {
-	uncounted := job.Status.UncountedTerminatedPods
-	return uncounted != nil && len(uncounted.Succeeded)+len(uncounted.Failed) > 0 ||
-		slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return isTracked(pod) && !isActive(pod) })
+	return len(expected) > 0, failed
 }
 
 // claim adopts the pods that a job selects and that have no controller. It releases its own that it
@@ -72,186 +44,147 @@ func (c *JobController) claim(ctx context.Context, job *batchv1.Job) (acted bool
 	if err != nil {
 		return false, err
 	}
-	var adopted, released []*corev1.Pod
-	for _, pod := range c.pods.Store().ByIndex(orphanIndex, job.Namespace) {
-		if pod.DeletionTimestamp == nil && matches(selector, pod) {
-			adopted = append(adopted, pod)
-		}
-	}
-	for _, pod := range c.pods.Store().ByIndex(ownerIndex, string(job.UID)) {
-		if pod.Namespace == job.Namespace && !matches(selector, pod) {
-			released = append(released, pod)
-		}
-	}
-	if len(adopted)+len(released) == 0 {
+	selects := func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }
+	strangers := slices.DeleteFunc(c.podsOf(job), selects)
+	orphans := slices.DeleteFunc(c.pods.Store().ByIndex(ownerIndex, cache.KeyOf(job.Namespace, "")), func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil || !selects(pod)
+	})
+	if len(orphans)+len(strangers) == 0 {
 		return false, nil
 	}
 	if err := c.confirm(ctx, job); err != nil {
 		return false, err
 	}
-	var expected []cache.Expectation
-	for _, pod := range released {
-		owners := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(owner metav1.OwnerReference) bool { return owner.UID == job.UID })
-		patched, err := c.patchPod(ctx, pod, owners, withoutFinalizer(pod))
-		if err != nil {
-			return false, err
+	return each(ctx, slices.Concat(orphans, strangers), func(pod *corev1.Pod) (cache.Expectation, error) {
+		owners := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(owner metav1.OwnerReference) bool {
+			return owner.UID == job.UID
+		})
+		isOrphan := metav1.GetControllerOfNoCopy(pod) == nil
+		if isOrphan {
+			owners = append(owners, controllerReference(job))
 		}
-		expected = append(expected, c.pods.Shows(patched))
-	}
-	for _, pod := range adopted {
-		owners := append(slices.Clone(pod.OwnerReferences), controllerReference(job))
-		patched, err := c.patchPod(ctx, pod, owners, append(withoutFinalizer(pod), batchv1.JobTrackingFinalizer))
-		if err != nil {
-			return false, err
-		}
-		expected = append(expected, c.pods.Shows(patched))
-	}
-	return true, cache.Await(ctx, expected...)
+		return c.patchPod(ctx, pod, owners, isOrphan)
+	})
 }
 
 func controllerReference(job *batchv1.Job) metav1.OwnerReference {
 	return *metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
 }
 
-// withoutFinalizer returns the other finalizers of a pod.
-func withoutFinalizer(pod *corev1.Pod) []string {
-	return slices.DeleteFunc(slices.Clone(pod.Finalizers), func(finalizer string) bool { return finalizer == batchv1.JobTrackingFinalizer })
-}
-
-// patchPod sets the owners and finalizers of a pod, if the cache has its newest version.
-func (c *JobController) patchPod(ctx context.Context, pod *corev1.Pod, owners []metav1.OwnerReference, finalizers []string) (*corev1.Pod, error) {
+// patchPod gives a pod other owners, and the finalizer or not, if the cache has its newest version.
+func (c *JobController) patchPod(
+	ctx context.Context, pod *corev1.Pod, owners []metav1.OwnerReference, track bool,
+) (cache.Expectation, error) {
+	finalizers := slices.DeleteFunc(slices.Clone(pod.Finalizers), func(name string) bool { return name == tracker })
+	if track {
+		finalizers = append(finalizers, tracker)
+	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion, "ownerReferences": owners, "finalizers": finalizers,
 	}})
 	if err != nil {
 		return nil, err
 	}
-	patched, err := c.config.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.MergePatchType, patch)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil, errStale
-	}
-	return patched, err
-}
-
-// releasePods removes the finalizers of pods that are counted, or that nobody counts.
-func (c *JobController) releasePods(ctx context.Context, pods []*corev1.Pod) (acted bool, err error) {
-	var expected []cache.Expectation
-	var failed error
-	for _, pod := range pods {
-		if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, withoutFinalizer(pod)); err != nil {
-			failed = err
-			continue // the next ones are no worse for that
-		}
-		expected = append(expected, c.showsReleased(pod))
-	}
-	if err := cache.Await(ctx, expected...); err != nil {
-		return false, err
-	}
-	return len(expected) > 0, failed
-}
-
-// showsReleased expects that a pod is gone from the copy, or has no finalizer there.
-func (c *JobController) showsReleased(pod *corev1.Pod) cache.Expectation {
-	return func() bool {
+	_, err = c.config.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.MergePatchType, patch)
+	return func() bool { // no version is between these two, and the pod may be gone
 		cached, exists := c.pods.Store().Get(cache.Key(pod))
-		return !exists || cached.UID != pod.UID || !isTracked(cached)
-	}
+		return !exists || cached.ResourceVersion != pod.ResourceVersion
+	}, orStale(err)
 }
 
-// syncOrphan removes the finalizer of a pod that has no job.
-func (c *JobController) syncOrphan(ctx context.Context, key string) error {
-	pod, exists := c.pods.Store().Get(key)
-	if !exists || !isTracked(pod) {
-		return nil
-	}
-	if owner := metav1.GetControllerOfNoCopy(pod); owner == nil {
-		if len(c.adopters(pod)) > 0 {
-			return nil
-		}
-	} else {
-		if !isJob(owner) {
-			return nil
-		}
-		job, err := c.config.Client.In(pod.Namespace).Jobs().Get(ctx, owner.Name)
-		if err == nil && job.UID == owner.UID || err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	_, err := c.releasePods(ctx, []*corev1.Pod{pod})
-	return err
-}
-
-// deletePods deletes the active pods of a job that ends. They keep their finalizers until they are
-// counted.
-func (c *JobController) deletePods(ctx context.Context, job *batchv1.Job, pods []*corev1.Pod) (acted bool, err error) {
-	return c.each(ctx, pods[:min(len(pods), burstPods)], func(pod *corev1.Pod) error { return c.deletePod(ctx, job, pod) })
-}
-
-// removePods deletes active pods that a job does not need. They do not count as failed, so their
-// finalizers go first.
-func (c *JobController) removePods(ctx context.Context, job *batchv1.Job, pods []*corev1.Pod) (acted bool, err error) {
-	return c.each(ctx, pods, func(pod *corev1.Pod) error {
-		if err := c.lookAhead(job); err != nil {
-			return err
-		}
-		if isTracked(pod) {
-			if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, withoutFinalizer(pod)); err != nil {
-				return err
-			}
-		}
-		return c.deletePod(ctx, job, pod)
+// release removes the finalizers of pods that are counted, or that nobody counts.
+func (c *JobController) release(ctx context.Context, pods []*corev1.Pod) (acted bool, err error) {
+	return each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+		return c.patchPod(ctx, pod, pod.OwnerReferences, false)
 	})
 }
 
-// each deletes pods, one after the other, until that fails.
-func (c *JobController) each(ctx context.Context, pods []*corev1.Pod, remove func(*corev1.Pod) error) (acted bool, err error) {
-	var expected []cache.Expectation
-	var failed error
-	for _, pod := range pods {
-		if failed = remove(pod); failed != nil {
-			break
+// releaseOrphans removes the finalizers of the pods at a key that have no job, or another one than the
+// copy has.
+func (c *JobController) releaseOrphans(ctx context.Context, key string) (acted bool, err error) {
+	job, exists := c.jobs.Store().Get(key)
+	orphans := slices.DeleteFunc(c.pods.Store().ByIndex(ownerIndex, key), func(pod *corev1.Pod) bool {
+		return !isTracked(pod) || exists && metav1.IsControlledBy(pod, job)
+	})
+	if len(orphans) == 0 {
+		return false, nil
+	}
+	if owner := metav1.GetControllerOfNoCopy(orphans[0]); owner != nil {
+		job, err := c.config.Client.In(orphans[0].Namespace).Jobs().Get(ctx, owner.Name)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return false, err
 		}
-		expected = append(expected, c.pods.ShowsDeleted(pod))
+		orphans = slices.DeleteFunc(orphans, func(pod *corev1.Pod) bool {
+			return err == nil && metav1.IsControlledBy(pod, job) // the copy of the jobs is late
+		})
 	}
-	if err := cache.Await(ctx, expected...); err != nil {
-		return false, err
-	}
-	return len(expected) > 0, failed
+	return c.release(ctx, orphans)
 }
 
-// deletePod deletes a pod. One that is gone is no error.
-func (c *JobController) deletePod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) error {
-	err := c.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+// createPod creates a pod. If its name is taken, it waits until the copy shows that.
+func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) (cache.Expectation, error) {
+	if current, _ := c.jobs.Store().Get(cache.Key(job)); current != job { // it may want something else now
+		return nil, errStale
+	}
+	pods := c.config.Client.In(job.Namespace).Pods()
+	created, err := pods.Create(ctx, pod)
 	switch {
 	case err == nil:
-		c.config.Recorder.Eventf(job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
-		return nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return nil
-	case clientv1.IsRefusal(err):
-		c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %s", err)
+		c.config.Recorder.Eventf(job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", pod.Name)
+	case apierrors.IsAlreadyExists(err):
+		created, err = pods.Get(ctx, pod.Name)
+	case !clientv1.IsRefusal(err):
+		c.unsettled.Store(job.UID, pod)
+	case !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
 	}
-	return err
+	if err != nil {
+		return nil, orStale(err)
+	}
+	c.unsettled.Delete(job.UID)
+	return c.pods.Shows(created), nil
+}
+
+// deletePods deletes active pods. Those of a job that ends keep their finalizers until they are
+// counted; the others have not failed, and do not count.
+func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.Pod) (acted bool, err error) {
+	return each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+		if v.ending == nil && isTracked(pod) {
+			if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, false); err != nil {
+				return nil, err
+			}
+		}
+		isThis := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+		err := c.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, isThis)
+		switch {
+		case err == nil:
+			c.config.Recorder.Eventf(v.job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone
+		default:
+			if clientv1.IsRefusal(err) {
+				c.config.Recorder.Eventf(v.job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %s", err)
+			}
+			return nil, err
+		}
+		return c.pods.ShowsDeleted(pod), nil
+	})
 }
 
 // expire deletes a finished job, and its pods, when its time is over.
-func (c *JobController) expire(ctx context.Context, job *batchv1.Job, over *batchv1.JobCondition) (acted bool, err error) {
-	if over.LastTransitionTime.IsZero() { // its controller did not say when it ended
+func (c *JobController) expire(ctx context.Context, job *batchv1.Job) (acted bool, err error) {
+	over, seconds := finished(job), job.Spec.TTLSecondsAfterFinished
+	if over == nil || over.LastTransitionTime.IsZero() || seconds == nil || job.DeletionTimestamp != nil {
 		return false, nil
 	}
-	after := time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second
-	if wait := time.Until(over.LastTransitionTime.Add(after)); wait > 0 {
+	if wait := time.Until(over.LastTransitionTime.Add(time.Duration(*seconds) * time.Second)); wait > 0 {
 		c.queue.AddAfter(cache.Key(job), wait)
 		return false, nil
 	}
-	foreground := metav1.DeletePropagationForeground
-	err = c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{PropagationPolicy: &foreground,
-		Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return false, errStale
-	}
+	err = c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
+		PropagationPolicy: new(metav1.DeletePropagationForeground),
+		Preconditions:     &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}})
 	if err != nil {
-		return false, err
+		return false, orStale(err)
 	}
 	return true, cache.Await(ctx, c.jobs.ShowsDeleted(job))
 }
