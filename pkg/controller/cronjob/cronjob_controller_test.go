@@ -446,6 +446,30 @@ func TestAJobWhoseAnswerWasLostIsInTheStatus(t *testing.T) {
 	})
 }
 
+// The answer to the create is the last that the controller hears of the job.
+func TestAJobThatIsGoneAtOnceIsNotMadeAgain(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.interceptWrites(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method != http.MethodPost {
+				next.ServeHTTP(w, req)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, req)
+			assert.NoError(t, b.client.Jobs().Delete(t.Context(), named(30)[0], metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
+			time.Sleep(time.Second) // the copy has that
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes())
+		})
+		b.run()
+		b.create("30 * * * *")
+		b.settle(40 * time.Minute)
+		assert.Empty(t, b.names())
+		assert.Equal(t, []string{"Normal SuccessfulCreate: Created job " + named(30)[0], "Normal MissingJob: Active job went missing: " + named(30)[0]}, b.takeEvents())
+	})
+}
+
 func TestTwoManagersMakeOneJobForATime(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
