@@ -18,6 +18,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The controller is killed after each of its writes, with the answer lost; the next one goes on.
@@ -232,6 +233,41 @@ func TestAPodThatIsCountedAlreadyIsNotCountedAgainFromAStaleCopy(t *testing.T) {
 		b.settle(time.Minute)
 		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
 		assert.Equal(t, []string{"pi-2"}, b.activeNames())
+	})
+}
+
+// Its pods have random names. One is recorded and has its finalizer, one is recorded and has none any
+// more, one is recorded and gone, and one has ended since.
+func TestAJobIsTakenOverFromTodaysControllerInTheMiddle(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		job := b.create("pi", counts(5, 4))
+		uids := map[string]types.UID{}
+		for _, name := range []string{"pi-x2b7k", "pi-k8d4f", "pi-zz9qp", "pi-m5c6v"} {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "pi-", Labels: job.Spec.Template.Labels,
+				Finalizers:      []string{batchv1.JobTrackingFinalizer},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}, Spec: job.Spec.Template.Spec}
+			created, err := b.client.Pods().Create(t.Context(), pod)
+			require.NoError(t, err)
+			uids[name] = created.UID
+		}
+		b.succeed("pi-x2b7k", "pi-k8d4f", "pi-m5c6v")
+		b.fail("pi-zz9qp")
+		job.Status = batchv1.JobStatus{StartTime: new(metav1.Now()), Active: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
+			Succeeded: []types.UID{uids["pi-x2b7k"], uids["pi-k8d4f"]}, Failed: []types.UID{uids["pi-zz9qp"]}}}
+		_, err := b.client.Jobs().UpdateStatus(t.Context(), job)
+		require.NoError(t, err)
+		for _, name := range []string{"pi-k8d4f", "pi-zz9qp"} {
+			_, err := b.client.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { pod.Finalizers = nil; return nil })
+			require.NoError(t, err)
+		}
+		b.deletePod("pi-zz9qp")
+		b.run()
+		b.settle(time.Second)
+		status := b.get("pi").Status
+		assert.Equal(t, []int32{3, 1}, []int32{status.Succeeded, status.Failed})
+		assert.Equal(t, &batchv1.UncountedTerminatedPods{}, status.UncountedTerminatedPods)
+		assert.Equal(t, []string{"pi-1", "pi-2"}, b.tracked())
+		assert.Equal(t, []string{"pi-1", "pi-2"}, b.activeNames())
 	})
 }
 
