@@ -322,6 +322,26 @@ func TestPodsAreNotListedAsLongAsTheCopyIsGoodEnough(t *testing.T) {
 	})
 }
 
+func TestNoMorePodsAreCreatedWhenTheJobChangesMeanwhile(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		creates := 0
+		b.interceptWrites(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodPost {
+				if creates++; creates == 5 {
+					b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
+					time.Sleep(time.Second) // the copy has that
+				}
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi", counts(50, 50))
+		b.settle(time.Minute)
+		assert.Equal(t, 5, creates)
+		assert.Empty(t, b.names())
+	})
+}
+
 func TestMoreThan500PodsAreCountedInSteps(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		most := 0
