@@ -366,6 +366,7 @@ func TestAJobThatAnotherControllerManagesIsLeftAlone(t *testing.T) {
 	})
 }
 
+// K110.
 func TestAJobThatNeedsWhatIsNotSupportedIsLeftAloneAndToldOnce(t *testing.T) {
 	for field, change := range map[string]func(*batchv1.JobSpec){
 		"spec.podFailurePolicy": func(spec *batchv1.JobSpec) {
