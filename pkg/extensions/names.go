@@ -37,7 +37,9 @@ func (s *Server) syncNames(ctx context.Context, name string) error {
 	taken := s.takenNames(d.crd, s.snapshot())
 	err := s.update(ctx, name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		taken.accept(crd)
-		establish(crd) // it is served already
+		if isServed(d.crd) { // else it is established when it is: its names have been given back by another one only now
+			establish(crd)
+		}
 	})
 	if err == nil {
 		s.reconsider(name) // it may have given a name back
