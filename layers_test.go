@@ -115,7 +115,7 @@ var libraries = map[string][]string{
 	"gopkg.in/evanphx/json-patch.v4":       {"pkg/api/v1/patch"},
 	"github.com/go-jose/go-jose/v4":        {"pkg/auth/authenticator/serviceaccount"},
 	"github.com/google/gnostic-models":     {"pkg/endpoints/openapi"},
-	"google.golang.org/protobuf":           {"pkg/admission/plugin/policy", "pkg/endpoints/bodies", "pkg/endpoints/openapi"},
+	"google.golang.org/protobuf":           {"pkg/admission/plugin/policy", "pkg/client/v1", "pkg/endpoints/bodies", "pkg/endpoints/openapi"},
 	"go.yaml.in/yaml/v3":                   {"pkg/endpoints/bodies", "pkg/util/yamls"},
 	"k8s.io/klog/v2":                       {"pkg/kubelet/server"},
 	"k8s.io/streaming":                     {"pkg/kubelet/server"},

@@ -1,10 +1,7 @@
 package kubelet_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/kubelet"
 )
@@ -253,12 +251,7 @@ func TestAServerThatDoesNotKeepAllOfAStatusIsNotToldAgainAndAgain(t *testing.T) 
 		c.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodPut && strings.Contains(req.URL.Path, "/pods/") {
 				writes.Add(1)
-				var pod corev1.Pod
-				assert.NoError(t, json.NewDecoder(req.Body).Decode(&pod))
-				pod.Status.HostIPs = nil
-				text, err := json.Marshal(pod)
-				assert.NoError(t, err)
-				req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+				servertest.Edit(t, req, func(pod *corev1.Pod) { pod.Status.HostIPs = nil })
 			}
 			next.ServeHTTP(w, req)
 		})

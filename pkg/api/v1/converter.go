@@ -134,7 +134,7 @@ type Codec struct {
 	Head []byte // the beginning of each object's JSON; its item follows, without the opening brace
 	// BeforeMetadata is what each item begins with; the JSON of its metadata follows.
 	BeforeMetadata []byte
-	// Envelope is what each object in protobuf begins with: see EnvelopeOf.
+	// Envelope is what each object in protobuf begins with: see EnvelopeOf. Nil if the kind has no form in protobuf.
 	Envelope []byte
 	// Converts means that a webhook may convert the objects: it converts each once, and answers are made of its JSON.
 	Converts bool
@@ -147,8 +147,12 @@ type identity struct{ _ bool }
 
 // NewCodec returns the codec of a kind of the API, whose type the scheme must have.
 func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Scheme) *Codec {
-	return &Codec{Converter: NewConverter(kind, stored, scheme), Kind: kind, Head: []byte(headOf(kind.GroupVersion().String(), kind.Kind)),
-		BeforeMetadata: []byte(`{"metadata":`), Envelope: EnvelopeOf(kind), identity: &identity{}}
+	codec := &Codec{Converter: NewConverter(kind, stored, scheme), Kind: kind, Head: []byte(headOf(kind.GroupVersion().String(), kind.Kind)),
+		BeforeMetadata: []byte(`{"metadata":`), identity: &identity{}}
+	if object, err := scheme.New(kind); err == nil && hasMessage(object) {
+		codec.Envelope = EnvelopeOf(kind)
+	}
+	return codec
 }
 
 // Decodes reports whether Out decodes the whole object, but its labels and annotations, anew.

@@ -65,12 +65,15 @@ func (p Protobuf) EncodeItem(object interface{}) ([]byte, error) {
 
 // EncodeMessage returns the protobuf message of an object of a versioned type.
 func EncodeMessage(object runtime.Object) ([]byte, error) {
-	message, ok := object.(interface{ Marshal() ([]byte, error) })
-	if !ok {
+	if !hasMessage(object) {
 		return nil, fmt.Errorf("%T has no form in protobuf", object)
 	}
-	return message.Marshal()
+	return object.(message).Marshal()
 }
+
+type message interface{ Marshal() ([]byte, error) }
+
+func hasMessage(object runtime.Object) bool { _, ok := object.(message); return ok }
 
 // FirstField returns the first field of a message, which is that of the metadata.
 func FirstField(message []byte) []byte {

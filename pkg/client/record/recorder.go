@@ -41,7 +41,7 @@ type Config struct {
 type Recorder struct {
 	Config
 	queue chan *corev1.Event
-	lost  atomic.Bool // events were lost since that was last logged
+	lost  atomic.Int64 // how many events were lost since that was last logged
 	cache map[eventKey]cachedEvent
 	last  atomic.Int64 // in the names of events
 }
@@ -78,7 +78,7 @@ func (r *Recorder) add(at time.Time, about clientv1.Object, eventType, reason, m
 	select {
 	case r.queue <- r.makeEvent(at, about, eventType, reason, message):
 	default:
-		r.lost.Store(true)
+		r.lost.Add(1)
 	}
 }
 
@@ -91,8 +91,10 @@ func (r *Recorder) Run(ctx context.Context) {
 		case event := <-r.queue:
 			r.write(ctx, event)
 		}
-		if r.lost.Swap(false) {
-			log.Printf("%s: there are more events than can be written: some are lost", r.Component)
+		if len(r.queue) == 0 {
+			if lost := r.lost.Swap(0); lost > 0 {
+				log.Printf("%s: there were more events than can be written: %d are lost", r.Component, lost)
+			}
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (c *Client) ValidatingAdmissionPolicies() Resource[*admissionregistrationv1
 
 // OpenAPI decodes the document in OpenAPI 3.0 of a version of a group.
 func (c *Client) OpenAPI(ctx context.Context, version schema.GroupVersion, document any) error {
-	return c.do(ctx, request{method: http.MethodGet, version: version, under: []string{"openapi", "v3"}, accept: "application/json"}, document)
+	return c.do(ctx, request{method: http.MethodGet, version: version, under: []string{"openapi", "v3"}}.inJSON(), document)
 }
 
 // Namespaces are the namespaces, and what only they can do.
@@ -164,7 +164,7 @@ type Namespaces struct{ Resource[*corev1.Namespace] }
 
 // Finalize replaces the finalizers in the spec of a namespace. One that is being deleted is gone with the last of them.
 func (n Namespaces) Finalize(ctx context.Context, namespace *corev1.Namespace) (*corev1.Namespace, error) {
-	return n.send(ctx, n.to(http.MethodPut, namespace.Name, "finalize").with(namespace))
+	return n.write(ctx, n.to(http.MethodPut, namespace.Name, "finalize"), namespace)
 }
 
 // ResourceOf identifies a resource that discovery describes. It must have its group and version.
@@ -206,10 +206,12 @@ func (r ReplicationControllers) GetScale(ctx context.Context, name string) (*aut
 // UpdateScale sets how many pods a controller wants. If the scale has a version, the error
 // is a conflict unless that is the controller's.
 func (r ReplicationControllers) UpdateScale(ctx context.Context, scale *autoscalingv1.Scale) (*autoscalingv1.Scale, error) {
-	return r.scales().send(ctx, r.to(http.MethodPut, scale.Name, "scale").with(scale))
+	return r.scales().write(ctx, r.to(http.MethodPut, scale.Name, "scale"), scale)
 }
 
 // scales returns what is at the controllers' paths as scales.
 func (r ReplicationControllers) scales() Resource[*autoscalingv1.Scale] {
-	return namespaced[autoscalingv1.Scale](r.client, "replicationcontrollers", "Scale")
+	scales := namespaced[autoscalingv1.Scale](r.client, "replicationcontrollers", "Scale")
+	scales.kind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+	return scales
 }

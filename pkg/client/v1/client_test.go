@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// seen is a request that a server received: method and URI, type and body.
+// seen is a request that a server received: method and URI, type and body, which is JSON also of an object in protobuf.
 type seen struct{ line, contentType, body string }
 
 // answer is one of a server.
@@ -35,14 +35,20 @@ type answer struct {
 	body   string
 }
 
-// serve starts a server that gives these answers, one after the other. It returns a client
+// serve starts a server that gives these answers in JSON, one after the other. It returns a client
 // of it, and the requests.
 func serve(t *testing.T, answers ...answer) (*Client, *[]seen) {
 	requests := &[]seen{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		assert.NoError(t, err)
-		assert.Equal(t, "application/json", req.Header.Get("Accept"))
+		assert.Contains(t, []string{"application/json", inProtobuf + ",application/json"}, req.Header.Get("Accept"))
+		if req.Header.Get("Content-Type") == inProtobuf {
+			object, _, err := todays.Decode(body, nil, nil)
+			assert.NoError(t, err)
+			body, err = json.Marshal(object)
+			assert.NoError(t, err)
+		}
 		*requests = append(*requests, seen{req.Method + " " + req.RequestURI, req.Header.Get("Content-Type"), string(body)})
 		if !assert.LessOrEqual(t, len(*requests), len(answers), "a request too many") {
 			return
@@ -81,6 +87,8 @@ func TestEachMethodAsksAsTheAPISays(t *testing.T) {
 	scaled := &autoscalingv1.Scale{TypeMeta: kind("Scale", "autoscaling/v1"), ObjectMeta: x, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
 	node := &corev1.Node{TypeMeta: kind("Node", "v1"), ObjectMeta: x}
 	binding := &corev1.Binding{ObjectMeta: x, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+	sent := pod("x")
+	sent.TypeMeta = kind("Pod", "v1")
 	const pods, plain = "/api/v1/namespaces/default/pods", "application/json"
 	for name, row := range map[string]struct {
 		call   func(ctx context.Context, c *Client) (interface{}, error)
@@ -89,7 +97,7 @@ func TestEachMethodAsksAsTheAPISays(t *testing.T) {
 		want   interface{}
 	}{
 		"create a pod": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Create(ctx, pod("x")) },
-			seen{"POST " + pods, plain, textOf(t, pod("x"))}, answer{201, aPod}, stored},
+			seen{"POST " + pods, inProtobuf, textOf(t, sent)}, answer{201, aPod}, stored},
 		"get a pod": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Get(ctx, "x") },
 			seen{"GET " + pods + "/x", "", ""}, answer{200, aPod}, stored},
 		"get a pod whose name needs an escape": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Get(ctx, "a?b #c") },
@@ -101,9 +109,9 @@ func TestEachMethodAsksAsTheAPISays(t *testing.T) {
 		"get a node": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Nodes().Get(ctx, "x") },
 			seen{"GET /api/v1/nodes/x", "", ""}, answer{200, aNode}, node},
 		"update a pod": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Update(ctx, pod("x")) },
-			seen{"PUT " + pods + "/x", plain, textOf(t, pod("x"))}, answer{200, aPod}, stored},
+			seen{"PUT " + pods + "/x", inProtobuf, textOf(t, sent)}, answer{200, aPod}, stored},
 		"update a pod's status": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().UpdateStatus(ctx, pod("x")) },
-			seen{"PUT " + pods + "/x/status", plain, textOf(t, pod("x"))}, answer{200, aPod}, stored},
+			seen{"PUT " + pods + "/x/status", inProtobuf, textOf(t, sent)}, answer{200, aPod}, stored},
 		"patch a pod": {func(ctx context.Context, c *Client) (interface{}, error) {
 			return c.Pods().Patch(ctx, "x", types.JSONPatchType, []byte("[ ]"))
 		}, seen{"PATCH " + pods + "/x", "application/json-patch+json", "[ ]"}, answer{200, aPod}, stored},
@@ -132,13 +140,16 @@ func TestEachMethodAsksAsTheAPISays(t *testing.T) {
 		}, seen{"GET /api/v1/namespaces/default/replicationcontrollers/x/scale", "", ""}, answer{200, aScale}, scaled},
 		"update a scale": {func(ctx context.Context, c *Client) (interface{}, error) {
 			return c.ReplicationControllers().UpdateScale(ctx, scaled)
-		}, seen{"PUT /api/v1/namespaces/default/replicationcontrollers/x/scale", plain, textOf(t, scaled)}, answer{200, aScale}, scaled},
+		}, seen{"PUT /api/v1/namespaces/default/replicationcontrollers/x/scale", inProtobuf, textOf(t, scaled)}, answer{200, aScale}, scaled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, requests := serve(t, row.answer)
 			got, err := row.call(t.Context(), c)
 			require.NoError(t, err)
+			if list, ok := got.(*List[*corev1.Service]); ok {
+				list.new = nil
+			}
 			assert.Equal(t, row.want, got)
 			assert.Equal(t, []seen{row.asked}, *requests)
 		})

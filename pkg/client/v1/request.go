@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -39,21 +40,34 @@ type request struct {
 	accept      string   // the type of the answer
 	query       url.Values
 	contentType string
-	body        interface{} // nil for none; bytes are sent as they are
+	body        interface{}             // nil for none; bytes are sent as they are
+	kind        schema.GroupVersionKind // of a body that is sent in protobuf
 }
 
 // with returns the request with a body in JSON.
 func (r request) with(body interface{}) request {
-	r.contentType, r.body = "application/json", body
+	r.contentType, r.body = runtime.ContentTypeJSON, body
+	return r
+}
+
+// inProtobuf returns the request with its body in protobuf, an object of a kind.
+func (r request) inProtobuf(kind schema.GroupVersionKind) request {
+	r.contentType, r.kind = runtime.ContentTypeProtobuf, kind
 	return r
 }
 
 // as returns the request with an answer of a kind, in a form that has %s for it, or as it is.
 func (r request) as(form, kind string) request {
-	r.accept = "application/json"
 	if form != "" {
-		r.accept += fmt.Sprintf(form, kind)
+		form = fmt.Sprintf(form, kind)
 	}
+	r.accept = runtime.ContentTypeProtobuf + form + "," + runtime.ContentTypeJSON + form
+	return r
+}
+
+// inJSON returns the request with an answer in JSON.
+func (r request) inJSON() request {
+	r.accept = runtime.ContentTypeJSON
 	return r
 }
 
@@ -95,8 +109,15 @@ func (r request) url(host string) (string, error) {
 
 // encoded returns the body.
 func (r request) encoded() ([]byte, error) {
-	if text, ok := r.body.([]byte); ok || r.body == nil {
-		return text, nil
+	switch body := r.body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return body, nil
+	case interface{ Marshal() ([]byte, error) }:
+		if !r.kind.Empty() {
+			return encodeMessage(r.kind, body)
+		}
 	}
 	return json.Marshal(r.body)
 }
@@ -121,7 +142,7 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 	if len(data) > most {
 		return r.failed(fmt.Errorf("the answer is larger than %d bytes: a list can be read in pages", most))
 	}
-	if err := json.Unmarshal(data, answer); err != nil {
+	if err := decode(resp.Header.Get("Content-Type"), data, answer); err != nil {
 		return r.failed(fmt.Errorf("cannot decode the answer: %w", err))
 	}
 	return nil
@@ -169,7 +190,7 @@ func (r request) refusal(resp *http.Response) error {
 		return r.failed(fmt.Errorf("the server answered %s, and its reason could not be read: %w", resp.Status, err))
 	}
 	var status metav1.Status
-	if err := json.Unmarshal(data, &status); err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
+	if err := decode(resp.Header.Get("Content-Type"), data, &status); err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
 	later, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is missing, or a date

@@ -30,8 +30,8 @@ type Resource[T Object] struct {
 	version schema.GroupVersion
 	parent  []string // of the path, below that of the version
 	plural  string
-	kind    string
-	form    string // what the client accepts, after application/json; %s is the kind
+	kind    schema.GroupVersionKind
+	form    string // what the client accepts, after the type; %s is the kind
 	new     func() T
 }
 
@@ -41,6 +41,8 @@ type List[T Object] struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []T `json:"items"`
+
+	new func() T
 }
 
 // pageSize is the default number of objects of a page of All.
@@ -53,7 +55,7 @@ type pointer[S any] interface {
 }
 
 func resource[S any, T pointer[S]](c *Client, parent []string, plural, kind string) Resource[T] {
-	return Resource[T]{client: c, version: corev1.SchemeGroupVersion, parent: parent, plural: plural, kind: kind, new: func() T { return new(S) }}
+	return Resource[T]{client: c, version: corev1.SchemeGroupVersion, parent: parent, plural: plural, kind: corev1.SchemeGroupVersion.WithKind(kind), new: func() T { return new(S) }}
 }
 
 func namespaced[S any, T pointer[S]](c *Client, plural, kind string) Resource[T] {
@@ -62,7 +64,7 @@ func namespaced[S any, T pointer[S]](c *Client, plural, kind string) Resource[T]
 
 // of returns the resource of a version of a group.
 func (r Resource[T]) of(version schema.GroupVersion) Resource[T] {
-	r.version = version
+	r.version, r.kind = version, version.WithKind(r.kind.Kind)
 	return r
 }
 
@@ -79,18 +81,18 @@ func (r Resource[T]) Get(ctx context.Context, name string) (T, error) {
 
 // Create stores a new object, and returns it as stored.
 func (r Resource[T]) Create(ctx context.Context, object T) (T, error) {
-	return r.send(ctx, r.to(http.MethodPost).with(object))
+	return r.write(ctx, r.to(http.MethodPost), object)
 }
 
 // Update replaces an object, all but its status, and returns it as stored. If it has a
 // resourceVersion, the error is a conflict unless that is the stored one's.
 func (r Resource[T]) Update(ctx context.Context, object T) (T, error) {
-	return r.send(ctx, r.to(http.MethodPut, object.GetName()).with(object))
+	return r.write(ctx, r.to(http.MethodPut, object.GetName()), object)
 }
 
 // UpdateStatus is Update, but of the status and not of the spec.
 func (r Resource[T]) UpdateStatus(ctx context.Context, object T) (T, error) {
-	return r.send(ctx, r.to(http.MethodPut, object.GetName(), "status").with(object))
+	return r.write(ctx, r.to(http.MethodPut, object.GetName(), "status"), object)
 }
 
 // Change gets an object, lets change edit it, and updates it. After a conflict it retries. It
@@ -122,7 +124,7 @@ func (r Resource[T]) Patch(ctx context.Context, name string, how types.PatchType
 
 // DeleteCollection deletes the objects that list options select. It ignores those that others delete meanwhile.
 func (r Resource[T]) DeleteCollection(ctx context.Context, options metav1.DeleteOptions, selected metav1.ListOptions) error {
-	sent := r.to(http.MethodDelete).with(options).as("", "")
+	sent := r.to(http.MethodDelete).with(options).inJSON()
 	var err error
 	if sent.query, err = queryparams.Convert(&selected); err != nil {
 		return sent.failed(err)
@@ -132,20 +134,20 @@ func (r Resource[T]) DeleteCollection(ctx context.Context, options metav1.Delete
 
 // Delete deletes an object, or begins to: a pod may be given a time to end.
 func (r Resource[T]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return r.client.do(ctx, r.to(http.MethodDelete, name).with(options).as("", ""), &metav1.TypeMeta{}) // of the object, or a status
+	return r.client.do(ctx, r.to(http.MethodDelete, name).with(options).inJSON(), &metav1.TypeMeta{}) // of the object, or a status
 }
 
 // List returns the objects that the options select. With a limit it is one page: the next
 // one begins at Continue, until that is empty.
 func (r Resource[T]) List(ctx context.Context, options metav1.ListOptions) (*List[T], error) {
 	options.Watch = false
-	sent, list := r.to(http.MethodGet).as(r.form, r.kind+"List"), &List[T]{}
+	sent, list := r.to(http.MethodGet).as(r.form, r.kind.Kind+"List"), &List[T]{new: r.new}
 	var err error
 	if sent.query, err = queryparams.Convert(&options); err != nil {
 		return nil, sent.failed(err)
 	}
 	if err = r.client.do(ctx, sent, list); err == nil {
-		err = sent.expect(r.kind+"List", list.Kind)
+		err = sent.expect(r.kind.Kind+"List", list.Kind)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +194,16 @@ func (r Resource[T]) All(ctx context.Context, options metav1.ListOptions) iter.S
 
 // to returns a request to the objects, to one of them, or to a part of it.
 func (r Resource[T]) to(method string, names ...string) request {
-	return request{method: method, version: r.version, path: slices.Concat(r.parent, []string{r.plural}, names)}.as(r.form, r.kind)
+	return request{method: method, version: r.version, path: slices.Concat(r.parent, []string{r.plural}, names)}.as(r.form, r.kind.Kind)
+}
+
+// write sends a request with an object: in protobuf, unless its kind may be an own one.
+func (r Resource[T]) write(ctx context.Context, sent request, object T) (T, error) {
+	sent = sent.with(object)
+	if r.form == "" {
+		sent = sent.inProtobuf(r.kind)
+	}
+	return r.send(ctx, sent)
 }
 
 // send sends a request that is answered with an object.
@@ -200,7 +211,7 @@ func (r Resource[T]) send(ctx context.Context, sent request) (T, error) {
 	object := r.new()
 	err := r.client.do(ctx, sent, object)
 	if err == nil {
-		err = sent.expect(r.kind, object.GetObjectKind().GroupVersionKind().Kind)
+		err = sent.expect(r.kind.Kind, object.GetObjectKind().GroupVersionKind().Kind)
 	}
 	if err != nil {
 		var none T

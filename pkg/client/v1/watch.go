@@ -2,11 +2,8 @@ package v1
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 
@@ -59,11 +56,11 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 		return err
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(make([]byte, 0, 512), r.client.answerLimit()) // it grows with the events
-	lines.Split(wholeLine)
-	for lines.Scan() {
-		event, err := r.decodeEvent(lines.Bytes())
+	contentType, events := resp.Header.Get("Content-Type"), bufio.NewScanner(resp.Body)
+	events.Buffer(make([]byte, 0, 512), r.client.answerLimit()) // it grows with the events
+	events.Split(eventsOf(contentType))
+	for events.Scan() {
+		event, err := r.decodeEvent(contentType, events.Bytes())
 		if err != nil {
 			return sent.failed(err)
 		}
@@ -71,45 +68,31 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 			return nil
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := events.Err(); err != nil {
 		return sent.failed(fmt.Errorf("cannot read the next event: %w", err))
 	}
 	return nil
 }
 
-// wholeLine is a bufio.SplitFunc for lines. One that has no end was cut.
-func wholeLine(data []byte, atEOF bool) (int, []byte, error) {
-	if end := bytes.IndexByte(data, '\n'); end >= 0 {
-		return end + 1, data[:end], nil
-	}
-	if atEOF && len(data) > 0 {
-		return 0, nil, io.ErrUnexpectedEOF
-	}
-	return 0, nil, nil
-}
-
 // decodeEvent reads an event. That of an error is returned as the error.
-func (r Resource[T]) decodeEvent(line []byte) (Event[T], error) {
-	var read struct {
-		Type   watch.EventType
-		Object json.RawMessage
-	}
-	if err := json.Unmarshal(line, &read); err != nil {
+func (r Resource[T]) decodeEvent(contentType string, text []byte) (Event[T], error) {
+	read, err := decodeRaw(contentType, text)
+	if err != nil {
 		return Event[T]{}, fmt.Errorf("cannot decode an event: %w", err)
 	}
-	if read.Type == watch.Error {
+	if read.Type == string(watch.Error) {
 		var status metav1.Status
-		if err := json.Unmarshal(read.Object, &status); err != nil {
+		if err := decode(contentType, read.Object, &status); err != nil {
 			return Event[T]{}, fmt.Errorf("cannot decode an error: %w", err)
 		}
 		return Event[T]{}, apierrors.FromObject(&status)
 	}
-	event := Event[T]{read.Type, r.new()}
-	if err := json.Unmarshal(read.Object, event.Object); err != nil {
+	event := Event[T]{watch.EventType(read.Type), r.new()}
+	if err := decode(contentType, read.Object, event.Object); err != nil {
 		return Event[T]{}, fmt.Errorf("cannot decode an object: %w", err)
 	}
-	if kind := event.Object.GetObjectKind().GroupVersionKind().Kind; kind != r.kind {
-		return Event[T]{}, fmt.Errorf("the object is of the kind %q, not %s", kind, r.kind)
+	if kind := event.Object.GetObjectKind().GroupVersionKind().Kind; kind != r.kind.Kind {
+		return Event[T]{}, fmt.Errorf("the object is of the kind %q, not %s", kind, r.kind.Kind)
 	}
 	return event, nil
 }

@@ -3,6 +3,7 @@ package cronjob_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -458,7 +459,7 @@ func TestAJobThatIsGoneAtOnceIsNotMadeAgain(t *testing.T) {
 			next.ServeHTTP(answer, req)
 			assert.NoError(t, b.client.Jobs().Delete(t.Context(), named(30)[0], metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}))
 			time.Sleep(time.Second) // the copy has that
-			w.Header().Set("Content-Type", "application/json")
+			maps.Copy(w.Header(), answer.Header())
 			w.WriteHeader(answer.Code)
 			_, _ = w.Write(answer.Body.Bytes())
 		})

@@ -1,9 +1,6 @@
 package job_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -19,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/client/servertest"
 )
 
 // The controller is killed after each of its writes, with the answer lost; the next one goes on.
@@ -347,12 +346,7 @@ func TestMoreThan500PodsAreCountedInSteps(t *testing.T) {
 		most := 0
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.UserAgent() != "test" && strings.HasSuffix(req.URL.Path, "/status") {
-				body, err := io.ReadAll(req.Body)
-				assert.NoError(t, err)
-				req.Body = io.NopCloser(bytes.NewReader(body))
-				var sent batchv1.Job
-				assert.NoError(t, json.Unmarshal(body, &sent))
-				most = max(most, len(sent.Status.UncountedTerminatedPods.Succeeded))
+				servertest.Edit(t, req, func(sent *batchv1.Job) { most = max(most, len(sent.Status.UncountedTerminatedPods.Succeeded)) })
 			}
 			next.ServeHTTP(w, req)
 		})

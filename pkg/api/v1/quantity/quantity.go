@@ -47,9 +47,10 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // hugeQuantity matches such a quantity.
 var hugeQuantity = regexp.MustCompile(`^[+-]?([\d.]*[eE][+-]?\d{4,}|[\d.]{64}.*)$`)
 
-// HugeInProtobuf reports whether any string of a protobuf message may be such a quantity, as the
-// encoding does not have the types of fields. A string follows its length; all encodings of a length
-// that a decoder accepts are tried at each position.
+// HugeInProtobuf reports whether a protobuf message may have such a quantity, which is a message with a
+// string in field 1. The encoding does not have the types of fields: all such strings count. A string
+// follows the number of its field and its length; all encodings of them that a decoder accepts are tried
+// at each position.
 func HugeInProtobuf(message []byte) bool {
 	if !maybeHuge(message) {
 		return false
@@ -62,9 +63,21 @@ func HugeInProtobuf(message []byte) bool {
 				break // only the last byte of a length is below 0x80
 			}
 			length = length<<7 | int(b&0x7f)
-			if length <= len(message)-start && isHuge(message[start:start+length]) {
+			if length <= len(message)-start && isFirstField(message[:before]) && isHuge(message[start:start+length]) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// isFirstField reports whether a message may end with the number of a string's field that is 1. Of a longer
+// number than it needs be only the first byte is looked at.
+func isFirstField(message []byte) bool {
+	const number = 1<<3 | 2
+	for i, end := len(message)-1, len(message)-1; i >= 0 && (message[i] >= 0x80) == (i < end); i-- {
+		if message[i]&0x7f == number {
+			return true
 		}
 	}
 	return false
