@@ -254,7 +254,7 @@ chaos: bin/etcd ## kill members of a real etcd under load, and servers and each 
 	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h \
 		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestWhatEverybodyTriesFirstWhilePartsAreKilled|TestServersThatAreKilledLeaveNoGarbage|TestDefinitionsOfServersThatAreKilledLoseNothing' ./cmd/apiserver
 
-bench: build bin/etcd ## measure the program and write docs/performance.md; takes some minutes
+bench: build bin/etcd bin/kubectl ## measure the program and write docs/performance.md; takes some minutes
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
 

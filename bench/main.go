@@ -27,7 +27,7 @@ const runs = 5
 func main() {
 	program := flag.String("apiserver", "bin/apiserver", "the program to measure")
 	docs := flag.String("docs", "docs", "where performance.md and its plot are written; empty: nowhere")
-	only := flag.String("only", "", "measure only these groups, and write nothing: start, memory, post, sync, watch, nodes, etcd, parts")
+	only := flag.String("only", "", "measure only these groups, and write nothing: start, memory, post, sync, watch, nodes, etcd, parts, workloads")
 	bare := flag.String("bare", "", "serve this file with a bare handler; the benchmark starts itself so")
 	transact := flag.String("transact", "", "serve POSTs with a bare handler that makes a transaction on this etcd; likewise")
 	relay := flag.String("relay", "", "pass on what comes to this address; likewise")
@@ -57,6 +57,7 @@ var groups = []struct {
 	{"nodes", measureNodeWatches},
 	{"etcd", measureEtcd},
 	{"parts", measureParts},
+	{"workloads", measureWorkloads},
 }
 
 // bench is one run of the benchmark.

@@ -58,6 +58,10 @@ func podMeta(name, app string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}, Annotations: map[string]string{"hollow.kube2014/start-after": "0s"}}
 }
 
+func podTemplate(app string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{ObjectMeta: podMeta("", app), Spec: podSpec}
+}
+
 var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx", Ports: []corev1.ContainerPort{{ContainerPort: podPort}}}}}
 
 // postObject returns the request that creates an object.
@@ -146,8 +150,9 @@ func measurePace(b *bench, c *cluster) error {
 // run, and back.
 func measureController(b *bench, c *cluster) error {
 	labels, none := map[string]string{"app": "web"}, int32(0)
+	template := podTemplate("web")
 	create := postObject("replicationcontrollers", corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: podMeta("", "web"), Spec: podSpec}}})
+		Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: labels, Template: &template}})
 	if _, err := c.SendAll(1, 1, func(int) []byte { return create }); err != nil {
 		return err
 	}
