@@ -15,8 +15,8 @@ type wanted struct {
 	ports       []int32
 	selects     nodeSelector
 	tolerations []corev1.Toleration
-	// alike has for each node the number of pods of the same services and replication
-	// controllers. These pods are spread.
+	// alike has for each node the number of pods of the same services, replication
+	// controllers and replica sets. These pods are spread.
 	alike map[*nodeInfo]int
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/client/cache"
@@ -53,6 +54,7 @@ type Scheduler struct {
 	pods        *cache.SharedInformer[*corev1.Pod]
 	services    *cache.SharedInformer[*corev1.Service]
 	controllers *cache.SharedInformer[*corev1.ReplicationController]
+	sets        *cache.SharedInformer[*appsv1.ReplicaSet]
 	synced      []func() bool
 
 	cluster  *cluster
@@ -66,12 +68,13 @@ type Scheduler struct {
 func New(config Config) *Scheduler {
 	config.Name = cmp.Or(config.Name, corev1.DefaultSchedulerName)
 	i := config.Informers
-	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(),
+	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(), sets: i.ReplicaSets(),
 		cluster: newCluster(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
 	s.waiting = newWaiting(s.queue.Add)
 	s.services.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced,
+	s.sets.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced,
 		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
 		}),
@@ -168,7 +171,7 @@ func (s *Scheduler) place(ctx context.Context, key string) error {
 	return nil
 }
 
-// selectorsOf returns the selectors that select a pod.
+// selectorsOf returns the selectors that select a pod. A replica set's with expressions is none of them.
 func (s *Scheduler) selectorsOf(pod *corev1.Pod) []map[string]string {
 	var selectors []map[string]string
 	for _, service := range s.services.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
@@ -179,6 +182,11 @@ func (s *Scheduler) selectorsOf(pod *corev1.Pod) []map[string]string {
 	for _, rc := range s.controllers.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
 		if pods.Selects(rc.Spec.Selector, pod.Labels) {
 			selectors = append(selectors, rc.Spec.Selector)
+		}
+	}
+	for _, set := range s.sets.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if labels := set.Spec.Selector.MatchLabels; len(set.Spec.Selector.MatchExpressions) == 0 && pods.Selects(labels, pod.Labels) {
+			selectors = append(selectors, labels)
 		}
 	}
 	return selectors

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,24 +225,43 @@ func TestEqualNodesTakeTurns(t *testing.T) {
 	})
 }
 
-func TestPodsOfAServiceAreSpread(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bench) {
-		for n := range 3 {
-			b.node(fmt.Sprint("n", n))
-		}
-		_, err := b.client.Services().Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"},
-			Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}}})
-		require.NoError(t, err)
-		b.pod("p0", labelled("web"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n0" })
-		b.pod("p1", labelled("web"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n0" })
-		b.run("")
-		settle(time.Second)
-		for n := range 4 {
-			b.pod(fmt.Sprint("q", n), labelled("web"))
-		}
-		settle(time.Second)
-		assert.Equal(t, map[string]int{"n0": 2, "n1": 2, "n2": 2}, b.places())
-	})
+func TestPodsOfAServiceOrAControllerAreSpread(t *testing.T) {
+	meta, web, none := metav1.ObjectMeta{Name: "web"}, map[string]string{"app": "web"}, int32(0)
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: web}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	for name, create := range map[string]func(t *testing.T, c *clientv1.Client) error{
+		"a service": func(t *testing.T, c *clientv1.Client) error {
+			_, err := c.Services().Create(t.Context(), &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Selector: web, Ports: []corev1.ServicePort{{Port: 80}}}})
+			return err
+		},
+		"a replication controller": func(t *testing.T, c *clientv1.Client) error {
+			_, err := c.ReplicationControllers().Create(t.Context(), &corev1.ReplicationController{ObjectMeta: meta,
+				Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: web, Template: &template}})
+			return err
+		},
+		"a replica set": func(t *testing.T, c *clientv1.Client) error {
+			_, err := c.ReplicaSets().Create(t.Context(), &appsv1.ReplicaSet{ObjectMeta: meta,
+				Spec: appsv1.ReplicaSetSpec{Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: web}, Template: template}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *bench) {
+				for n := range 3 {
+					b.node(fmt.Sprint("n", n))
+				}
+				require.NoError(t, create(t, b.client))
+				b.pod("p0", labelled("web"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n0" })
+				b.pod("p1", labelled("web"), func(pod *corev1.Pod) { pod.Spec.NodeName = "n0" })
+				b.run("")
+				settle(time.Second)
+				for n := range 4 {
+					b.pod(fmt.Sprint("q", n), labelled("web"))
+				}
+				settle(time.Second)
+				assert.Equal(t, map[string]int{"n0": 2, "n1": 2, "n2": 2}, b.places())
+			})
+		})
+	}
 }
 
 func TestOnlyPodsThatWaitForThisSchedulerArePlaced(t *testing.T) {
