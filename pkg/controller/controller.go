@@ -1,3 +1,69 @@
-// Package controller has the controllers, clients of the API, in its folders: replication, endpoint and node are parts of
-// a cluster, the others run in each apiserver. It has what several of them share.
+// Package controller has the controllers, clients of the API, in its folders. The controller manager runs those of a cluster:
+// cronjob, deployment, endpoint, endpointslice, job, node and replication. The others run in each apiserver, and so does the
+// mirroring controller of endpointslice. This package has what several of them share.
 package controller
+
+import (
+	"context"
+	"errors"
+
+	"kube2014/pkg/client/cache"
+	"kube2014/pkg/client/informers"
+	"kube2014/pkg/client/record"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util/workqueue"
+)
+
+// Config is what a controller with a queue is made from.
+type Config struct {
+	Client    *clientv1.Client
+	Informers *informers.Informers
+	Recorder  record.EventRecorder
+	// Around is put around the work on one object, for a trace or a lease. Nil: nothing.
+	Around func(workqueue.Sync) workqueue.Sync
+}
+
+// Run syncs the keys of a queue with a number of workers until the context ends, after all handlers have seen what there is. A
+// sync that ends with ErrStale is retried after a StalePause.
+func (c Config) Run(ctx context.Context, workers int, queue *workqueue.Queue, sync workqueue.Sync, synced []func() bool) {
+	if !cache.WaitForSync(ctx, synced...) {
+		return
+	}
+	retried := func(ctx context.Context, key string) error {
+		err := sync(ctx, key)
+		if errors.Is(err, ErrStale) {
+			queue.AddAfter(key, StalePause)
+			return nil
+		}
+		return err
+	}
+	queue.Run(ctx, workers, workqueue.Sync(retried).Inside(c.Around))
+}
+
+// Handler returns a handler that queues the keys of what belongs to an object that is added, changed or deleted: in a change,
+// to what it was, too.
+func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handler[T] {
+	add := func(object T) {
+		for _, key := range keys(object) {
+			queue.Add(key)
+		}
+	}
+	return cache.Handler[T]{OnAdd: add, OnUpdate: func(old, object T) { add(old); add(object) }, OnDelete: add}
+}
+
+// Each does something for items, one after the other, until that fails, and waits until the copies show what was done. It
+// reports whether it did something that the copies will show. An item with neither an expectation nor an error is the last.
+func Each[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {
+	var expected []cache.Expectation
+	for _, item := range items {
+		var shows cache.Expectation
+		if shows, err = do(item); err != nil || shows == nil {
+			break
+		}
+		expected = append(expected, shows)
+	}
+	if unseen := cache.Await(ctx, expected...); unseen != nil {
+		return false, unseen
+	}
+	return len(expected) > 0, err
+}

@@ -20,7 +20,7 @@ var settings = metav1.ObjectMeta{Name: "settings", Finalizers: []string{"example
 // happenings are what may become of an object after it was read, with the error of acting on it.
 var happenings = map[string]struct {
 	happen             func(t *testing.T, maps clientv1.Resource[*corev1.ConfigMap])
-	owners, confirming error
+	owners, confirming error // of SetOwners and ConfirmVersion, and of Confirm
 }{
 	"nothing":         {func(*testing.T, clientv1.Resource[*corev1.ConfigMap]) {}, nil, nil},
 	"it is changed":   {change, controller.ErrStale, nil},
@@ -72,6 +72,7 @@ func TestWhatHasChangedSinceItWasReadIsStale(t *testing.T) {
 
 				_, err = controller.Confirm(t.Context(), maps, object)
 				assert.Equal(t, row.confirming, err)
+				assert.Equal(t, row.owners, controller.ConfirmVersion(t.Context(), maps, object))
 				owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "a", UID: "1"}}
 				err = controller.SetOwners(t.Context(), maps, informer, map[*corev1.ConfigMap][]metav1.OwnerReference{object: owners})
 				assert.Equal(t, row.owners, err)

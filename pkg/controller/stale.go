@@ -35,3 +35,12 @@ func Confirm[T clientv1.Object](ctx context.Context, resource clientv1.Resource[
 	}
 	return current, OrStale(err)
 }
+
+// ConfirmVersion checks that the server has an object in the version that was read. The error is ErrStale if it has not.
+func ConfirmVersion[T clientv1.Object](ctx context.Context, resource clientv1.Resource[T], object T) error {
+	current, err := resource.Get(ctx, object.GetName())
+	if err == nil && (current.GetUID() != object.GetUID() || current.GetResourceVersion() != object.GetResourceVersion()) {
+		return ErrStale
+	}
+	return OrStale(err)
+}
