@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,40 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/record"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a CronJobController needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	Recorder  record.EventRecorder
-	// Around is put around the work on one cron job, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
-const (
-	// stalePause is the pause before a retry with a stale cache, unless a change of the cron job or of
-	// its jobs comes first.
-	stalePause = time.Second
-
-	ownerIndex = "cron job controller: owner"
-)
-
-// errStale reports that the server has something newer than the cache. The sync is retried, and
-// nothing is logged.
-var errStale = errors.New("the copy is behind")
-
-// orStale returns errStale for an error that says that the server has something else than expected.
-func orStale(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return errStale
-	}
-	return err
-}
+var controllerKind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 
 // CronJobController gives each cron job a job at each of its times. The time is in the job's name, so
 // that there is one job for a time, whatever gets lost.
@@ -65,36 +39,19 @@ type CronJobController struct {
 func NewCronJobController(config Config) *CronJobController {
 	c := &CronJobController{config: config, queue: workqueue.New("cronjob_controller")}
 	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
-	c.jobs.Store().AddIndex(ownerIndex, ownerKey)
+	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	add := func(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
 	change := func(_, cronJob *batchv1.CronJob) { add(cronJob) }
-	addOwner := func(job *batchv1.Job) {
-		for _, key := range ownerKey(job) {
-			c.queue.Add(key)
-		}
-	}
-	addOwners := func(old, job *batchv1.Job) { addOwner(old); addOwner(job) }
 	c.synced = []func() bool{
 		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: add, OnUpdate: change}),
-		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: addOwner, OnUpdate: addOwners, OnDelete: addOwner}),
+		c.jobs.AddHandler(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind))),
 	}
 	return c
 }
 
 // Run syncs cron jobs with a number of workers until the context ends. It is called once.
 func (c *CronJobController) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, c.synced...) {
-		return
-	}
-	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
-}
-
-// ownerKey returns the key of the cron job that controls a job, nothing if there is none.
-func ownerKey(job *batchv1.Job) []string {
-	if owner := metav1.GetControllerOfNoCopy(job); owner != nil && owner.Kind == "CronJob" {
-		return []string{cache.KeyOf(job.Namespace, owner.Name)}
-	}
-	return nil
+	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
 }
 
 // finished returns the condition by which a job is over, nothing if it is not.
@@ -115,11 +72,7 @@ func (c *CronJobController) sync(ctx context.Context, key string) error {
 		return nil
 	}
 	acted, err := c.step(ctx, cronJob)
-	switch {
-	case errors.Is(err, errStale):
-		c.queue.AddAfter(key, stalePause)
-		return nil
-	case err == nil && acted:
+	if acted && err == nil {
 		c.queue.Add(key)
 	}
 	return err
@@ -127,14 +80,13 @@ func (c *CronJobController) sync(ctx context.Context, key string) error {
 
 // step does the first thing that is left to do. It reports whether there was any.
 func (c *CronJobController) step(ctx context.Context, cronJob *batchv1.CronJob) (acted bool, err error) {
-	isOther := func(job *batchv1.Job) bool { return !metav1.IsControlledBy(job, cronJob) }
-	jobs := slices.DeleteFunc(c.jobs.Store().ByIndex(ownerIndex, cache.Key(cronJob)), isOther)
+	jobs := controller.OwnedBy(c.jobs.Store(), cronJob)
 	if acted, err = c.observe(ctx, cronJob, jobs); acted || err != nil {
 		return acted, err
 	}
 	acted, err = c.cleanUp(ctx, cronJob, jobs)
 	isSuspended := cronJob.Spec.Suspend != nil && *cronJob.Spec.Suspend
-	if acted || errors.Is(err, errStale) || cronJob.DeletionTimestamp != nil || isSuspended {
+	if acted || errors.Is(err, controller.ErrStale) || cronJob.DeletionTimestamp != nil || isSuspended {
 		return acted, err
 	}
 	acted, failed := c.start(ctx, cronJob, jobs) // old jobs do not keep new ones from starting
@@ -208,7 +160,7 @@ func (c *CronJobController) updateStatus(
 	updated.Status = status
 	written, err := c.config.Client.In(cronJob.Namespace).CronJobs().UpdateStatus(ctx, updated)
 	if err != nil {
-		return false, orStale(err)
+		return false, controller.OrStale(err)
 	}
 	return true, cache.Await(ctx, c.cronJobs.Shows(written))
 }
@@ -225,13 +177,13 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 		ended := slices.DeleteFunc(slices.Clone(jobs), func(job *batchv1.Job) bool {
 			return finished(job) != over || job.DeletionTimestamp != nil
 		})
-		slices.SortFunc(ended, compareAge)
+		slices.SortFunc(ended, controller.CompareAge)
 		old = append(old, ended[:max(0, len(ended)-int(*limit))]...)
 	}
 	if len(old) == 0 {
 		return false, nil
 	}
-	if err := c.confirm(ctx, cronJob); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.config.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
 		return false, err
 	}
 	return true, c.deleteJobs(ctx, cronJob, old)
@@ -239,7 +191,7 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 
 // deleteJobs deletes jobs; their pods are garbage then.
 func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) error {
-	for _, job := range jobs {
+	_, err := controller.Each(ctx, jobs, func(job *batchv1.Job) (cache.Expectation, error) {
 		err := c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
 			PropagationPolicy: new(metav1.DeletePropagationBackground),
 			Preconditions:     metav1.NewUIDPreconditions(string(job.UID))})
@@ -247,25 +199,11 @@ func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.Cro
 		case err == nil:
 			c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted job %s", job.Name)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone
+			err = nil
 		case clientv1.IsRefusal(err):
 			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
-			return err
-		default:
-			return err
 		}
-		if err := cache.Await(ctx, c.jobs.ShowsDeleted(job)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// confirm checks with the server that a cron job is as the cache says. Its status says for which times
-// there were jobs.
-func (c *CronJobController) confirm(ctx context.Context, cronJob *batchv1.CronJob) error {
-	current, err := c.config.Client.In(cronJob.Namespace).CronJobs().Get(ctx, cronJob.Name)
-	if err == nil && (current.UID != cronJob.UID || current.ResourceVersion != cronJob.ResourceVersion) {
-		return errStale
-	}
-	return orStale(err)
+		return c.jobs.ShowsDeleted(job), err
+	})
+	return err
 }

@@ -1,7 +1,6 @@
 package cronjob
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/schedule"
 )
 
@@ -46,7 +46,8 @@ func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob,
 			"Not starting job because prior execution is running and concurrency policy is Forbid")
 		return false, nil
 	}
-	if err := c.confirm(ctx, cronJob); err != nil {
+	// Its status says for which times there were jobs.
+	if err := controller.ConfirmVersion(ctx, c.config.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
 		return false, err
 	}
 	if len(cronJob.Status.Active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ReplaceConcurrent {
@@ -151,7 +152,7 @@ func (c *CronJobController) create(
 		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %s", err)
 	}
 	if err != nil {
-		return false, orStale(err)
+		return false, controller.OrStale(err)
 	}
 	if err := cache.Await(ctx, c.jobs.Shows(job)); err != nil {
 		return false, err
@@ -187,13 +188,7 @@ func newJob(cronJob *batchv1.CronJob, at time.Time) *batchv1.Job {
 	job := &batchv1.Job{Spec: template.Spec}
 	job.Namespace, job.Name = cronJob.Namespace, jobName(cronJob, at)
 	job.Labels, job.Annotations = template.Labels, template.Annotations
-	kind := batchv1.SchemeGroupVersion.WithKind("CronJob")
-	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, kind)}
+	job.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cronJob, controllerKind)}
 	metav1.SetMetaDataAnnotation(&job.ObjectMeta, batchv1.CronJobScheduledTimestampAnnotation, at.In(zone).Format(time.RFC3339))
 	return job
-}
-
-// compareAge is negative if a was made before b.
-func compareAge(a, b *batchv1.Job) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }

@@ -3,7 +3,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -11,14 +10,11 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/record"
-	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -34,36 +30,14 @@ import (
 // server takes the next status only if this one is still the last.
 
 // Config is what a JobController needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	Recorder  record.EventRecorder
-	// Around is put around the work on one job, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 const (
-	// stalePause is the pause before a retry with a stale cache, unless a change of the job or of its
-	// pods comes first.
-	stalePause = time.Second
-
 	// burstPods is how many pods a sync creates, deletes or counts at most. It also bounds the status.
 	burstPods = 500
 
 	ownerIndex = "job controller: owner"
 )
-
-// errStale reports that the server has something newer than the cache. The sync is retried, and
-// nothing is logged.
-var errStale = errors.New("the copy is behind")
-
-// orStale returns errStale for an error that says that the server has something else than expected.
-func orStale(err error) error {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return errStale
-	}
-	return err
-}
 
 // JobController gives each job its pods until enough have succeeded, or too many have failed.
 type JobController struct {
@@ -89,37 +63,25 @@ func NewJobController(config Config) *JobController {
 		c.refused.Delete(job.UID)
 		add(job)
 	}
-	addOwner := func(pod *corev1.Pod) {
-		for _, key := range ownerKey(pod) {
-			c.queue.Add(key)
-		}
-	}
-	addOwners := func(old, pod *corev1.Pod) { addOwner(old); addOwner(pod) }
 	c.synced = []func() bool{
 		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: change, OnDelete: forget}),
-		c.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: addOwner, OnUpdate: addOwners, OnDelete: addOwner}),
+		c.pods.AddHandler(controller.Handler(c.queue, ownerKey)),
 	}
 	return c
 }
 
 // Run syncs jobs with a number of workers until the context ends. It is called once.
 func (c *JobController) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, c.synced...) {
-		return
-	}
-	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
+	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
 }
 
 // ownerKey returns the key of the job that controls a pod. Pods without a controller have a key of their
 // namespace, and those of other controllers none.
 func ownerKey(pod *corev1.Pod) []string {
-	switch owner := metav1.GetControllerOfNoCopy(pod); {
-	case owner == nil:
+	if metav1.GetControllerOfNoCopy(pod) == nil {
 		return []string{cache.KeyOf(pod.Namespace, "")}
-	case owner.Kind == "Job" && owner.APIVersion == batchv1.SchemeGroupVersion.String():
-		return []string{cache.KeyOf(pod.Namespace, owner.Name)}
 	}
-	return nil
+	return controller.KeyOfOwner[*corev1.Pod](controllerKind)(pod)
 }
 
 // podsOf returns the pods that a job controls in the copy.
@@ -173,11 +135,7 @@ func (c *JobController) sync(ctx context.Context, key string) error {
 	if job, exists := c.jobs.Store().Get(key); exists && !acted && err == nil {
 		acted, err = c.syncJob(ctx, job)
 	}
-	switch {
-	case errors.Is(err, errStale):
-		c.queue.AddAfter(key, stalePause)
-		return nil
-	case err == nil && acted:
+	if acted && err == nil {
 		c.queue.Add(key)
 	}
 	return err
@@ -230,25 +188,16 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 	if len(surplus)+len(missing) == 0 {
 		return false, nil
 	}
-	if err := c.confirm(ctx, job); err != nil {
+	// Its status says what has been counted, and so how many pods it needs.
+	if err := controller.ConfirmVersion(ctx, c.config.Client.In(job.Namespace).Jobs(), job); err != nil {
 		return false, err
 	}
 	if len(surplus) > 0 {
 		return c.deletePods(ctx, v, surplus)
 	}
-	return each(ctx, c.newPods(job, missing), func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.Each(ctx, c.newPods(job, missing), func(pod *corev1.Pod) (cache.Expectation, error) {
 		return c.createPod(ctx, job, pod)
 	})
-}
-
-// confirm checks with the server that a job is as the cache says. Its status says what has been
-// counted, and so how many pods it needs.
-func (c *JobController) confirm(ctx context.Context, job *batchv1.Job) error {
-	current, err := c.config.Client.In(job.Namespace).Jobs().Get(ctx, job.Name)
-	if err == nil && (current.UID != job.UID || current.ResourceVersion != job.ResourceVersion) {
-		return errStale
-	}
-	return orStale(err)
 }
 
 // updateStatus writes the status of a job, tells what has become of it, and waits until the cache shows it.
@@ -257,7 +206,7 @@ func (c *JobController) updateStatus(ctx context.Context, v *view) error {
 	updated.Status = v.status
 	written, err := c.config.Client.In(v.job.Namespace).Jobs().UpdateStatus(ctx, updated)
 	if err != nil {
-		return orStale(err)
+		return controller.OrStale(err)
 	}
 	if event := v.event; event.reason != "" {
 		c.config.Recorder.Eventf(written, event.kind, event.reason, "%s", event.message)

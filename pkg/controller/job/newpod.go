@@ -56,7 +56,7 @@ func newPod(job *batchv1.Job, name string, index int) *corev1.Pod {
 	pod := &corev1.Pod{Spec: template.Spec}
 	pod.Namespace, pod.Name, pod.Labels, pod.Annotations = job.Namespace, name, template.Labels, template.Annotations
 	pod.Finalizers = append(template.Finalizers, tracker)
-	pod.OwnerReferences = []metav1.OwnerReference{controllerReference(job)}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, controllerKind)}
 	if index < 0 {
 		return pod
 	}

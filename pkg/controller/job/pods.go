@@ -15,27 +15,11 @@ import (
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 // tracker is the finalizer of pods that are not counted.
 const tracker = batchv1.JobTrackingFinalizer
-
-// each does something for pods, one after the other, until that fails, and waits until the copy shows it.
-func each(ctx context.Context, pods []*corev1.Pod, do func(*corev1.Pod) (cache.Expectation, error)) (acted bool, err error) {
-	var expected []cache.Expectation
-	var failed error
-	for _, pod := range pods {
-		shows, err := do(pod)
-		if failed = err; failed != nil {
-			break
-		}
-		expected = append(expected, shows)
-	}
-	if err := cache.Await(ctx, expected...); err != nil {
-		return false, err
-	}
-	return len(expected) > 0, failed
-}
 
 // claim adopts the pods that a job selects and that have no controller. It releases its own that it
 // does not select any more: they are not counted.
@@ -52,24 +36,20 @@ func (c *JobController) claim(ctx context.Context, job *batchv1.Job) (acted bool
 	if len(orphans)+len(strangers) == 0 {
 		return false, nil
 	}
-	if err := c.confirm(ctx, job); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.config.Client.In(job.Namespace).Jobs(), job); err != nil {
 		return false, err
 	}
-	return each(ctx, slices.Concat(orphans, strangers), func(pod *corev1.Pod) (cache.Expectation, error) {
-		owners := slices.DeleteFunc(slices.Clone(pod.OwnerReferences), func(owner metav1.OwnerReference) bool {
-			return owner.UID == job.UID
-		})
+	return controller.Each(ctx, slices.Concat(orphans, strangers), func(pod *corev1.Pod) (cache.Expectation, error) {
+		owners := controller.WithoutOwner(pod.OwnerReferences, job.UID)
 		isOrphan := metav1.GetControllerOfNoCopy(pod) == nil
 		if isOrphan {
-			owners = append(owners, controllerReference(job))
+			owners = append(owners, *metav1.NewControllerRef(job, controllerKind))
 		}
 		return c.patchPod(ctx, pod, owners, isOrphan)
 	})
 }
 
-func controllerReference(job *batchv1.Job) metav1.OwnerReference {
-	return *metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))
-}
+var controllerKind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 // patchPod gives a pod other owners, and the finalizer or not, if the cache has its newest version.
 func (c *JobController) patchPod(
@@ -89,12 +69,12 @@ func (c *JobController) patchPod(
 	return func() bool { // no version is between these two, and the pod may be gone
 		cached, exists := c.pods.Store().Get(cache.Key(pod))
 		return !exists || cached.ResourceVersion != pod.ResourceVersion
-	}, orStale(err)
+	}, controller.OrStale(err)
 }
 
 // release removes the finalizers of pods that are counted, or that nobody counts.
 func (c *JobController) release(ctx context.Context, pods []*corev1.Pod) (acted bool, err error) {
-	return each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.Each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
 		return c.patchPod(ctx, pod, pod.OwnerReferences, false)
 	})
 }
@@ -124,7 +104,7 @@ func (c *JobController) releaseOrphans(ctx context.Context, key string) (acted b
 // createPod creates a pod. If its name is taken, it waits until the copy shows that.
 func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) (cache.Expectation, error) {
 	if current, _ := c.jobs.Store().Get(cache.Key(job)); current != job { // it may want something else now
-		return nil, errStale
+		return nil, controller.ErrStale
 	}
 	pods := c.config.Client.In(job.Namespace).Pods()
 	created, err := pods.Create(ctx, pod)
@@ -139,7 +119,7 @@ func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *co
 		c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
 	}
 	if err != nil {
-		return nil, orStale(err)
+		return nil, controller.OrStale(err)
 	}
 	c.unsettled.Delete(job.UID)
 	return c.pods.Shows(created), nil
@@ -148,7 +128,7 @@ func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *co
 // deletePods deletes active pods. Those of a job that ends keep their finalizers until they are
 // counted; the others have not failed, and do not count.
 func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.Pod) (acted bool, err error) {
-	return each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.Each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
 		if v.ending == nil && isTracked(pod) {
 			if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, false); err != nil {
 				return nil, err
@@ -184,7 +164,7 @@ func (c *JobController) expire(ctx context.Context, job *batchv1.Job) (acted boo
 		PropagationPolicy: new(metav1.DeletePropagationForeground),
 		Preconditions:     &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}})
 	if err != nil {
-		return false, orStale(err)
+		return false, controller.OrStale(err)
 	}
 	return true, cache.Await(ctx, c.jobs.ShowsDeleted(job))
 }
