@@ -22,7 +22,7 @@ func (c *DeploymentController) claim(ctx context.Context, d *appsv1.Deployment, 
 			owners[set] = append(controller.WithoutOwner(set.OwnerReferences, d.UID), *metav1.NewControllerRef(d, controllerKind))
 		}
 	}
-	for _, set := range c.sets.Store().ByIndex(cache.OwnerIndex, string(d.UID)) {
+	for _, set := range controller.OwnedBy(c.sets.Store(), d) {
 		if set.DeletionTimestamp == nil && !selects(selector, set) {
 			owners[set] = controller.WithoutOwner(set.OwnerReferences, d.UID)
 		}

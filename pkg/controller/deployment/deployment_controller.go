@@ -10,21 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/record"
-	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a DeploymentController needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	Recorder  record.EventRecorder
-	// Around is put around the work on one deployment, for a trace or a lease. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 // DeploymentController gives each deployment the replica sets that it wants.
 //
@@ -55,10 +46,7 @@ func NewDeploymentController(config Config) *DeploymentController {
 
 // Run syncs deployments with a number of workers until the context ends. It is called once.
 func (c *DeploymentController) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, c.synced...) {
-		return
-	}
-	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
+	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
 }
 
 func (c *DeploymentController) setChanged(old, set *appsv1.ReplicaSet) {
@@ -71,9 +59,9 @@ func (c *DeploymentController) setChanged(old, set *appsv1.ReplicaSet) {
 
 // setSeen queues the deployment of a replica set, or all that may adopt it.
 func (c *DeploymentController) setSeen(set *appsv1.ReplicaSet) {
-	if owner := metav1.GetControllerOfNoCopy(set); owner != nil {
-		if owner.Kind == "Deployment" {
-			c.queue.Add(cache.KeyOf(set.Namespace, owner.Name))
+	if metav1.GetControllerOfNoCopy(set) != nil {
+		for _, key := range controller.KeyOfOwner[*appsv1.ReplicaSet](controllerKind)(set) {
+			c.queue.Add(key)
 		}
 		return
 	}
@@ -105,10 +93,6 @@ func (c *DeploymentController) sync(ctx context.Context, key string) error {
 	if err == nil {
 		err = c.advance(ctx, d, selector)
 	}
-	if errors.Is(err, controller.ErrStale) {
-		c.queue.AddAfter(key, controller.StalePause)
-		return nil
-	}
 	return err
 }
 
@@ -132,7 +116,7 @@ func (c *DeploymentController) advance(ctx context.Context, d *appsv1.Deployment
 
 // copied returns the rollout of a deployment with the copies of its replica sets.
 func (c *DeploymentController) copied(d *appsv1.Deployment) *rollout {
-	return newRollout(d, c.sets.Store().ByIndex(cache.OwnerIndex, string(d.UID)))
+	return newRollout(d, controller.OwnedBy(c.sets.Store(), d))
 }
 
 // read returns the rollout of a deployment as the server has it.

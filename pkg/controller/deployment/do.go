@@ -16,29 +16,25 @@ import (
 
 // do does what is due for a rollout as the server has it, until the server refuses something, and waits until the copies show
 // that.
-func (c *DeploymentController) do(ctx context.Context, r *rollout) (failed error) {
+func (c *DeploymentController) do(ctx context.Context, r *rollout) error {
 	sets := c.config.Client.In(r.d.Namespace).ReplicaSets()
-	var expected []cache.Expectation
-	for _, change := range r.plan() {
-		written, shows := change.from, c.sets.Shows
-		switch {
-		case change.to == nil:
-			shows, failed = c.sets.ShowsDeleted, sets.Delete(ctx, change.from.Name, deletion(change.from))
-		case change.from.UID == "":
-			written, failed = c.create(ctx, r, change.to)
-		default:
-			written, failed = sets.Update(ctx, change.to)
+	_, err := controller.Each(ctx, r.plan(), func(change change) (cache.Expectation, error) {
+		if change.to == nil {
+			return c.sets.ShowsDeleted(change.from), sets.Delete(ctx, change.from.Name, deletion(change.from))
 		}
-		if failed != nil || written == nil {
-			break
+		written, err := change.to, error(nil)
+		if change.from.UID == "" {
+			written, err = c.create(ctx, r, written)
+		} else {
+			written, err = sets.Update(ctx, written)
 		}
-		expected = append(expected, shows(written))
+		if err != nil || written == nil {
+			return nil, err
+		}
 		c.tellScaled(r.d, change)
-	}
-	if err := cache.Await(ctx, expected...); err != nil {
-		return err
-	}
-	return controller.OrStale(failed)
+		return c.sets.Shows(written), nil
+	})
+	return controller.OrStale(err)
 }
 
 // deletion returns the options for the deletion of a replica set that is still as it was read, without pods.
@@ -73,11 +69,11 @@ func (c *DeploymentController) create(ctx context.Context, r *rollout, set *apps
 
 // tellScaled tells of a replica set that wants another number of pods.
 func (c *DeploymentController) tellScaled(d *appsv1.Deployment, change change) {
-	if change.to == nil || replicas(change.from) == replicas(change.to) {
-		return
-	}
 	from, to, way := replicas(change.from), replicas(change.to), "up"
-	if to < from {
+	switch {
+	case to == from:
+		return
+	case to < from:
 		way = "down"
 	}
 	c.config.Recorder.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", way, change.to.Name, from, to)

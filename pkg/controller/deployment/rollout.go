@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kube2014/pkg/controller"
 )
 
 // rollout is a deployment with its replica sets, at one moment.
@@ -30,7 +31,7 @@ type outcome struct {
 // newRollout returns the rollout of a deployment with replica sets.
 func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 	r := &rollout{d: d}
-	slices.SortFunc(sets, compareAge)
+	slices.SortFunc(sets, controller.CompareAge)
 	for _, set := range sets { // several may have the template: today's controller takes the oldest, too
 		if isOf(set, d) && (r.current == nil || r.current.DeletionTimestamp != nil && set.DeletionTimestamp == nil) {
 			r.current = set
@@ -38,11 +39,6 @@ func newRollout(d *appsv1.Deployment, sets []*appsv1.ReplicaSet) *rollout {
 	}
 	r.old = slices.DeleteFunc(sets, func(set *appsv1.ReplicaSet) bool { return set == r.current })
 	return r
-}
-
-// compareAge is negative if a is older than b.
-func compareAge(a, b *appsv1.ReplicaSet) int {
-	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 }
 
 // mayHavePods reports whether pods of a replica set run, or may: there may be some that its status does not tell of yet.

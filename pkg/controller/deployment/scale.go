@@ -8,6 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/controller"
 )
 
 // isScaled reports whether a deployment wants another number of pods than its replica sets were last told.
@@ -62,7 +64,7 @@ func (r *rollout) isSaturated() bool {
 // proportions returns the sizes of replica sets if pods are missing; a negative number: if there are too many.
 func (r *rollout) proportions(active []*appsv1.ReplicaSet, missing int) map[types.UID]int {
 	slices.SortFunc(active, func(a, b *appsv1.ReplicaSet) int {
-		age := compareAge(a, b)
+		age := controller.CompareAge(a, b)
 		if missing > 0 {
 			age = -age
 		}
