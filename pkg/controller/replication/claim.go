@@ -48,8 +48,8 @@ func (m *ReplicationManager) claims(s *set) (adopted, released []*corev1.Pod) {
 			adopted = append(adopted, pod)
 		}
 	}
-	for _, pod := range m.pods.Store().ByIndex(cache.OwnerIndex, string(s.GetUID())) {
-		if pod.Namespace == s.GetNamespace() && isActive(pod) && !s.selects(pod) {
+	for _, pod := range controller.OwnedBy(m.pods.Store(), s) {
+		if isActive(pod) && !s.selects(pod) {
 			released = append(released, pod)
 		}
 	}

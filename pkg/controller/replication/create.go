@@ -55,13 +55,8 @@ func (m *ReplicationManager) plan(s *set) (active []*corev1.Pod, missing []strin
 }
 
 // ownPods returns the pods of an object that it selects.
-func (m *ReplicationManager) ownPods(s *set) (own []*corev1.Pod) {
-	for _, pod := range m.pods.Store().ByIndex(cache.OwnerIndex, string(s.GetUID())) {
-		if pod.Namespace == s.GetNamespace() && s.selects(pod) {
-			own = append(own, pod)
-		}
-	}
-	return own
+func (m *ReplicationManager) ownPods(s *set) []*corev1.Pod {
+	return slices.DeleteFunc(controller.OwnedBy(m.pods.Store(), s), func(pod *corev1.Pod) bool { return !s.selects(pod) })
 }
 
 // activePods returns the pods of an object that count.

@@ -9,25 +9,18 @@ import (
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 // deletePods deletes pods of an object, one after the other, until the server refuses one.
 func (m *ReplicationManager) deletePods(ctx context.Context, s *set, surplus []*corev1.Pod) error {
-	var expected []cache.Expectation
-	var failed error
-	for _, pod := range surplus {
-		if failed = m.lookAhead(s); failed != nil {
-			break
+	_, err := controller.Each(ctx, surplus, func(pod *corev1.Pod) (cache.Expectation, error) {
+		if err := m.lookAhead(s); err != nil {
+			return nil, err
 		}
-		if failed = m.deletePod(ctx, s, pod); failed != nil {
-			break
-		}
-		expected = append(expected, m.pods.ShowsDeleted(pod))
-	}
-	if err := cache.Await(ctx, expected...); err != nil {
-		return err
-	}
-	return failed
+		return m.pods.ShowsDeleted(pod), m.deletePod(ctx, s, pod)
+	})
+	return err
 }
 
 // deletePod deletes a pod. One that is gone is no error.

@@ -11,26 +11,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/record"
-	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a ReplicationManager needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	Recorder  record.EventRecorder
-	// Around is put around the work on one object, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 const (
 	// statusPause is the time from a change of a pod that only the status tells of until that is written, together
@@ -50,6 +40,7 @@ type ReplicationManager struct {
 	ownerNameIndex string // the name of an index of the pods: namespace and name of their controllers of this kind
 	synced         []func() bool
 	queue          *workqueue.Queue
+	keyOfOwner     cache.IndexFunc[*corev1.Pod]
 	unsettled      sync.Map // by the uid of an object, the name of a pod that was requested without an answer
 }
 
@@ -65,16 +56,11 @@ func NewReplicaSetController(config Config) *ReplicationManager {
 }
 
 func newManager(config Config, name string, kind kind) *ReplicationManager {
-	m := &ReplicationManager{config: config, kind: kind, pods: config.Informers.Pods(), queue: workqueue.New(name),
+	m := &ReplicationManager{config: config, kind: kind, pods: config.Informers.Pods(), queue: workqueue.New(name), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](kind.versionKind()),
 		ownerNameIndex: "replication: key of the " + kind.versionKind().Kind}
 	m.pods.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	m.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
-	m.pods.Store().AddIndex(m.ownerNameIndex, func(pod *corev1.Pod) []string {
-		if key := m.keyOfOwner(pod); key != "" {
-			return []string{key}
-		}
-		return nil
-	})
+	m.pods.Store().AddIndex(m.ownerNameIndex, m.keyOfOwner)
 	m.synced = []func() bool{
 		kind.addHandler(m.queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }),
 		m.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted}),
@@ -84,22 +70,7 @@ func newManager(config Config, name string, kind kind) *ReplicationManager {
 
 // Run syncs objects with a number of workers until the context ends. It is called once.
 func (m *ReplicationManager) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, m.synced...) {
-		return
-	}
-	m.queue.Run(ctx, workers, workqueue.Sync(m.sync).Inside(m.config.Around))
-}
-
-// keyOfOwner returns the key of a pod's controller, if that is of the manager's kind, else nothing.
-func (m *ReplicationManager) keyOfOwner(pod *corev1.Pod) string {
-	owner, kind := metav1.GetControllerOfNoCopy(pod), m.kind.versionKind()
-	if owner == nil || owner.Kind != kind.Kind {
-		return ""
-	}
-	if version, err := schema.ParseGroupVersion(owner.APIVersion); err != nil || version.Group != kind.Group {
-		return ""
-	}
-	return cache.KeyOf(pod.Namespace, owner.Name)
+	m.config.Run(ctx, workers, m.queue, m.sync, m.synced)
 }
 
 func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
@@ -134,7 +105,7 @@ func uidOfOwner(pod *corev1.Pod) types.UID {
 
 // statusChanged queues the controller of a pod that counts as before.
 func (m *ReplicationManager) statusChanged(pod *corev1.Pod) {
-	if key := m.keyOfOwner(pod); key != "" {
+	for _, key := range m.keyOfOwner(pod) {
 		m.queue.AddAfter(key, statusPause)
 	}
 }
@@ -142,7 +113,7 @@ func (m *ReplicationManager) statusChanged(pod *corev1.Pod) {
 // podSeen queues the controller of a pod, or all that may adopt it.
 func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 	if metav1.GetControllerOfNoCopy(pod) != nil {
-		if key := m.keyOfOwner(pod); key != "" {
+		for _, key := range m.keyOfOwner(pod) {
 			m.queue.Add(key)
 		}
 		return
