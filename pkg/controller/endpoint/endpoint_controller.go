@@ -13,8 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
@@ -29,13 +28,8 @@ const (
 	endpointsPause = 100 * time.Millisecond
 )
 
-// Config is what an EndpointController needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	// Around is put around the work on one service, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+// Config is what an EndpointController needs, but the Recorder.
+type Config = controller.Config
 
 // EndpointController keeps the endpoints of services with a selector up to date with their pods. It
 // may run beside the server's own sync of endpoints, which ignores endpoints with the label of the
@@ -73,10 +67,7 @@ func NewEndpointController(config Config) *EndpointController {
 
 // Run syncs endpoints with a number of workers until the context ends. It is called once.
 func (e *EndpointController) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, e.synced...) {
-		return
-	}
-	e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
+	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
 }
 
 func (e *EndpointController) serviceChanged(service *corev1.Service) { e.queue.Add(cache.Key(service)) }

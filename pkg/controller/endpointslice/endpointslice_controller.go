@@ -2,7 +2,6 @@ package endpointslice
 
 import (
 	"context"
-	"errors"
 	"log"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
@@ -26,13 +26,7 @@ const (
 	// batchPeriod is the time from the change of a pod or a slice until the slices are synced, so that a sync has the changes
 	// of many pods.
 	batchPeriod = 100 * time.Millisecond
-
-	// stalePause is the pause before a retry with a stale cache, unless a change comes first.
-	stalePause = time.Second
 )
-
-// errStale reports that the server has something newer than the cache. The sync is retried, and nothing is logged.
-var errStale = errors.New("the copy is behind")
 
 // EndpointSliceController keeps the slices of services with a selector. It deletes them when a service has no selector any
 // more, so that the MirroringController makes slices of what others write into the endpoints. The garbage collector deletes
@@ -67,9 +61,7 @@ func NewEndpointSliceController(config Config) *EndpointSliceController {
 
 // Run keeps slices with a number of workers until the context ends. It is called once.
 func (e *EndpointSliceController) Run(ctx context.Context, workers int) {
-	if cache.WaitForSync(ctx, e.synced...) {
-		e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
-	}
+	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
 }
 
 // podUpdated queues the services that selected a pod, or select it now. In a resync the services have their own.
@@ -113,9 +105,8 @@ func (e *EndpointSliceController) sync(ctx context.Context, key string) error {
 	}
 	err := e.write(ctx, service, e.plan(service))
 	switch {
-	case errors.Is(err, errStale), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
-		e.queue.AddAfter(key, stalePause)
-		return nil
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+		return controller.ErrStale
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
 	case clientv1.IsRefusal(err):
@@ -161,50 +152,35 @@ func (e *EndpointSliceController) zoneOf(node string) string {
 
 // write does what is planned, and waits until the copy shows it. Pods that go from one slice to another are first in both.
 func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Service, p *plan) error {
-	var expected []cache.Expectation
-	failed := e.writeAll(ctx, service, p, func(seen cache.Expectation) { expected = append(expected, seen) })
-	if err := cache.Await(ctx, expected...); err != nil {
-		return err
-	}
-	return failed
-}
-
-func (e *EndpointSliceController) writeAll(ctx context.Context, service *corev1.Service, p *plan, expect func(cache.Expectation)) error {
 	client := e.config.Client.In(service.Namespace).EndpointSlices()
 	if len(p.create)+len(p.remove) > 0 {
-		if err := e.confirm(ctx, service); err != nil {
-			return err
-		}
-	}
-	for _, slice := range p.create {
-		created, err := client.Create(ctx, slice)
+		current, err := controller.Confirm(ctx, e.config.Client.In(service.Namespace).Services(), service)
 		if err != nil {
 			return err
 		}
-		expect(e.slices.Shows(created))
+		if !equality.Semantic.DeepEqual(current.Spec, service.Spec) {
+			return controller.ErrStale
+		}
+	}
+	var steps []func() (cache.Expectation, error)
+	for _, slice := range p.create {
+		steps = append(steps, func() (cache.Expectation, error) {
+			created, err := client.Create(ctx, slice)
+			return e.slices.Shows(created), err
+		})
 	}
 	for _, slice := range p.update {
-		updated, err := client.Update(ctx, slice)
-		if err != nil {
-			return err
-		}
-		expect(e.slices.Shows(updated))
+		steps = append(steps, func() (cache.Expectation, error) {
+			updated, err := client.Update(ctx, slice)
+			return e.slices.Shows(updated), err
+		})
 	}
 	for _, slice := range p.remove {
-		err := client.Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
-		if err != nil {
-			return err
-		}
-		expect(e.slices.ShowsDeleted(slice))
+		steps = append(steps, func() (cache.Expectation, error) {
+			return e.slices.ShowsDeleted(slice), client.Delete(ctx, slice.Name, metav1.DeleteOptions{
+				Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
+		})
 	}
-	return nil
-}
-
-// confirm checks with the server that a service exists, and wants what the cache says.
-func (e *EndpointSliceController) confirm(ctx context.Context, service *corev1.Service) error {
-	current, err := e.config.Client.In(service.Namespace).Services().Get(ctx, service.Name)
-	if err == nil && (current.UID != service.UID || current.DeletionTimestamp != nil || !equality.Semantic.DeepEqual(current.Spec, service.Spec)) {
-		return errStale
-	}
+	_, err := controller.Each(ctx, steps, func(step func() (cache.Expectation, error)) (cache.Expectation, error) { return step() })
 	return err
 }

@@ -15,9 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/record"
-	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -35,14 +33,8 @@ const (
 	ofService = "service" // the index of slices by the keys of their services
 )
 
-// Config is what a MirroringController or an EndpointSliceController needs.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	Recorder  record.EventRecorder // only of an EndpointSliceController
-	// Around is put around the work on one service, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+// Config is what a MirroringController, without the Recorder, or an EndpointSliceController needs.
+type Config = controller.Config
 
 // MirroringController keeps slices that say what the endpoints of a service say. It steps back for today's controllers:
 // once another manager has made a slice for a service, it deletes its own. Until then a proxy that sees both uses each
@@ -61,13 +53,9 @@ func NewMirroringController(config Config) *MirroringController {
 	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice mirroring controller")}
 	m.slices.AddIndex(ofService, serviceKeys)
 	add := func(endpoints *corev1.Endpoints) { m.queue.Add(cache.Key(endpoints)) }
-	addService := func(slice *discoveryv1.EndpointSlice) { m.queue.Add(serviceOf(slice)) }
 	m.synced = []func() bool{
 		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{OnAdd: add, OnUpdate: func(_, endpoints *corev1.Endpoints) { add(endpoints) }, OnDelete: add}),
-		i.EndpointSlices().AddHandler(cache.Handler[*discoveryv1.EndpointSlice]{OnAdd: addService, OnUpdate: func(old, slice *discoveryv1.EndpointSlice) {
-			addService(old)
-			addService(slice)
-		}, OnDelete: addService}),
+		i.EndpointSlices().AddHandler(controller.Handler(m.queue, serviceKeys)),
 	}
 	return m
 }
@@ -81,9 +69,7 @@ func serviceKeys(slice *discoveryv1.EndpointSlice) []string { return []string{se
 
 // Run keeps slices with a number of workers until the context ends. It is called once.
 func (m *MirroringController) Run(ctx context.Context, workers int) {
-	if cache.WaitForSync(ctx, m.synced...) {
-		m.queue.Run(ctx, workers, workqueue.Sync(m.sync).Inside(m.config.Around))
-	}
+	m.config.Run(ctx, workers, m.queue, m.sync, m.synced)
 }
 
 // sync makes the slices of a service. It retries if another client was faster.
