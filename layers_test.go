@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"pkg/controller", "pkg/kubelet", "pkg/proxy", "pkg/registry", "pkg/rest", "pkg/scheduler"},
 	{"pkg/admission/plugin", "pkg/admission/v1beta1", "pkg/endpoints", "pkg/extensions", "pkg/metrics/store"},
 	{"pkg/aggregator", "pkg/client/servertest", "pkg/endpoints/endpointstest", "pkg/options", "pkg/trace"},
-	{"bench/measure", "bench/size", "pkg/master"},
+	{"bench/measure", "bench/size", "pkg/controller/controllertest", "pkg/master"},
 	{"bench", "browser", "clients", "cmd", "compare", "kubebuilder", "secure"},
 }
 
@@ -98,7 +98,7 @@ var libraries = map[string][]string{
 	"github.com/robfig/cron":               {"pkg/controller/cronjob", "pkg/util/schedule", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"google.golang.org/grpc":               {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":    {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
+	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/controller/controllertest", "pkg/endpoints/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                           {"pkg/api/v1"}, // but see of2014
 	"k8s.io/apimachinery":                  {"pkg/api/v1"},
 	"k8s.io/kube-aggregator":               {"pkg/aggregator", "compare/aggregation", "pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},

@@ -1,25 +1,17 @@
 package job_test
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
-	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/job"
 )
 
@@ -27,56 +19,15 @@ import (
 const resync = 10 * time.Second
 
 // bench is a server with a job controller, and what that says.
-type bench struct {
-	*servertest.Server
-	t      testing.TB
-	client *clientv1.Client
-
-	mu     sync.Mutex // guards what follows
-	events []string
-}
-
-// Eventf implements record.EventRecorder.
-func (b *bench) Eventf(about clientv1.Object, eventType, reason, message string, args ...any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.events = append(b.events, fmt.Sprintf("%s %s %s: %s", about.GetName(), eventType, reason, fmt.Sprintf(message, args...)))
-}
-
-// takeEvents returns the events so far, and forgets them.
-func (b *bench) takeEvents() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	events := b.events
-	b.events = nil
-	return events
-}
+type bench struct{ *controllertest.Bench }
 
 func withBench(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := servertest.Start(t)
-		test(t, &bench{Server: server, t: t, client: server.Client(t, "test")})
-	})
+	controllertest.InBubble(t, func(t *testing.T, shared *controllertest.Bench) { test(t, &bench{shared}) })
 }
 
-// run runs a new controller, with informers of its own. What it returns ends them, and waits for that.
-func (b *bench) run() (stop func()) {
-	client := b.Server.Client(b.t, "job-controller")
-	shared := informers.New(client, resync)
-	controller := job.NewJobController(job.Config{Client: client, Informers: shared, Recorder: b})
-	return servertest.Run(b.t, func(ctx context.Context) {
-		shared.Run(ctx)
-		controller.Run(ctx, 2)
-	})
-}
-
-// settle lets time pass.
-func (b *bench) settle(while time.Duration) {
-	time.Sleep(while)
-	synctest.Wait()
-}
+// run runs a new controller. What it returns ends it, and waits for that.
+func (b *bench) run() (stop func()) { return controllertest.Run(b.Bench, resync, job.NewJobController) }
 
 // newJob returns a job of a name, changed by some functions.
 func newJob(name string, changes ...func(spec *batchv1.JobSpec)) *batchv1.Job {
@@ -102,73 +53,25 @@ func backoffLimit(limit int32) func(*batchv1.JobSpec) {
 }
 
 func (b *bench) create(name string, changes ...func(*batchv1.JobSpec)) *batchv1.Job {
-	b.t.Helper()
-	created, err := b.client.Jobs().Create(b.t.Context(), newJob(name, changes...))
-	require.NoError(b.t, err)
-	return created
+	return controllertest.Create(b.T, b.API.Jobs(), newJob(name, changes...))
 }
 
-func (b *bench) get(name string) *batchv1.Job {
-	b.t.Helper()
-	got, err := b.client.Jobs().Get(b.t.Context(), name)
-	require.NoError(b.t, err)
-	return got
-}
+func (b *bench) get(name string) *batchv1.Job { return controllertest.Get(b.T, b.API.Jobs(), name) }
 
 func (b *bench) change(name string, change func(spec *batchv1.JobSpec)) {
-	b.t.Helper()
-	_, err := b.client.Jobs().Change(b.t.Context(), name, func(job *batchv1.Job) error { change(&job.Spec); return nil })
-	require.NoError(b.t, err)
+	controllertest.Change(b.T, b.API.Jobs(), name, func(job *batchv1.Job) { change(&job.Spec) })
 }
 
-func (b *bench) pods() []*corev1.Pod {
-	b.t.Helper()
-	list, err := b.client.Pods().List(b.t.Context(), metav1.ListOptions{})
-	require.NoError(b.t, err)
-	return list.Items
-}
-
-func (b *bench) pod(name string) *corev1.Pod {
-	b.t.Helper()
-	pod, err := b.client.Pods().Get(b.t.Context(), name)
-	require.NoError(b.t, err)
-	return pod
-}
-
-// names returns the names of all pods, sorted.
-func (b *bench) names() (names []string) {
-	b.t.Helper()
-	for _, pod := range b.pods() {
-		names = append(names, pod.Name)
-	}
-	slices.Sort(names)
-	return names
+// namesOf returns the names of the pods of which something is true, sorted.
+func (b *bench) namesOf(is func(pod *corev1.Pod) bool) []string {
+	return controllertest.Names(slices.DeleteFunc(b.Pods(), func(pod *corev1.Pod) bool { return !is(pod) }))
 }
 
 // activeNames returns the names of the pods that run, or will.
-func (b *bench) activeNames() (names []string) {
-	b.t.Helper()
-	for _, pod := range b.pods() {
-		if pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
-			names = append(names, pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// setStatus changes the status of a pod, as its kubelet would.
-func (b *bench) setStatus(name string, set func(status *corev1.PodStatus)) {
-	b.t.Helper()
-	pod := b.pod(name)
-	set(&pod.Status)
-	_, err := b.client.Pods().UpdateStatus(b.t.Context(), pod)
-	require.NoError(b.t, err)
-}
-
-func runs(status *corev1.PodStatus) {
-	status.Phase = corev1.PodRunning
-	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}
+func (b *bench) activeNames() []string {
+	return b.namesOf(func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	})
 }
 
 // exits ends a pod's container with an exit code.
@@ -185,22 +88,17 @@ func exits(code int32) func(status *corev1.PodStatus) {
 }
 
 func (b *bench) succeed(names ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, name := range names {
-		b.setStatus(name, exits(0))
+		b.SetStatus(name, exits(0))
 	}
 }
 
 func (b *bench) fail(names ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, name := range names {
-		b.setStatus(name, exits(1))
+		b.SetStatus(name, exits(1))
 	}
-}
-
-func (b *bench) deletePod(name string) {
-	b.t.Helper()
-	require.NoError(b.t, b.client.Pods().Delete(b.t.Context(), name, metav1.DeleteOptions{}))
 }
 
 // conditions returns the true conditions of a job, with their reasons and messages.
@@ -214,64 +112,6 @@ func conditions(job *batchv1.Job) (all []string) {
 }
 
 // tracked returns the names of the pods with the finalizer.
-func (b *bench) tracked() (names []string) {
-	b.t.Helper()
-	for _, pod := range b.pods() {
-		if slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) {
-			names = append(names, pod.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// interceptWrites lets a function see each write of the controller, counted from 1.
-func (b *bench) interceptWrites(between func(number int, w http.ResponseWriter, req *http.Request, next http.Handler)) {
-	var mu sync.Mutex
-	count := 0
-	b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-		if req.Method == http.MethodGet || req.UserAgent() == "test" {
-			next.ServeHTTP(w, req)
-			return
-		}
-		mu.Lock()
-		count++
-		number := count
-		mu.Unlock()
-		between(number, w, req, next)
-	})
-}
-
-// isWatch reports whether a request is a watch of the controller's.
-func isWatch(req *http.Request) bool {
-	return req.UserAgent() != "test" && req.URL.Query().Get("watch") != ""
-}
-
-// heldWriter waits before it writes.
-type heldWriter struct {
-	http.ResponseWriter
-	wait func()
-}
-
-func (w heldWriter) Write(data []byte) (int, error) {
-	w.wait()
-	return w.ResponseWriter.Write(data)
-}
-
-// Unwrap is for an http.ResponseController.
-func (w heldWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Flush implements http.Flusher.
-func (w heldWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
-
-// loseAnswer lets the server do what is asked, and cuts the connection then.
-func loseAnswer(req *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), req)
-	panic(http.ErrAbortHandler)
-}
-
-func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":%q,"code":%d}`, reason, message, code)
+func (b *bench) tracked() []string {
+	return b.namesOf(func(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer) })
 }

@@ -1,7 +1,6 @@
 package job_test
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/servertest"
+	"kube2014/pkg/controller/controllertest"
 )
 
 // The controller is killed after each of its writes, with the answer lost; the next one goes on.
@@ -26,10 +26,10 @@ func TestAControllerThatIsKilledAtAnyWriteLosesAndDoublesNothing(t *testing.T) {
 		t.Run(strconv.Itoa(write), func(t *testing.T) {
 			withBench(t, func(t *testing.T, b *bench) {
 				killed := make(chan struct{})
-				b.interceptWrites(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+				b.InterceptWrites("", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 					if number == write {
 						defer close(killed)
-						loseAnswer(req, next)
+						controllertest.LoseAnswer(w, req, next)
 					}
 					next.ServeHTTP(w, req)
 				})
@@ -41,19 +41,19 @@ func TestAControllerThatIsKilledAtAnyWriteLosesAndDoublesNothing(t *testing.T) {
 					b.run()
 				}()
 				b.create("pi", counts(4, 2))
-				b.settle(5 * time.Second)
+				b.Settle(5 * time.Second)
 				b.fail("pi-1")
-				b.settle(15 * time.Second)
+				b.Settle(15 * time.Second)
 				b.succeed("pi-2")
-				b.settle(time.Second)
+				b.Settle(time.Second)
 				for len(conditions(b.get("pi"))) == 0 {
 					require.LessOrEqual(t, len(b.activeNames()), 2)
 					b.succeed(b.activeNames()...)
-					b.settle(30 * time.Second)
+					b.Settle(30 * time.Second)
 				}
 				status := b.get("pi").Status
 				assert.Equal(t, []int32{4, 1, 0}, []int32{status.Succeeded, status.Failed, status.Active})
-				assert.Equal(t, []string{"pi-1", "pi-2", "pi-3", "pi-4", "pi-5"}, b.names())
+				assert.Equal(t, []string{"pi-1", "pi-2", "pi-3", "pi-4", "pi-5"}, b.PodNames())
 				assert.Empty(t, b.tracked())
 				select {
 				case <-killed:
@@ -66,23 +66,21 @@ func TestAControllerThatIsKilledAtAnyWriteLosesAndDoublesNothing(t *testing.T) {
 }
 
 func TestALostAnswerMakesNoSecondPod(t *testing.T) {
-	for name, lose := range map[string]func(req *http.Request, next http.Handler){
-		"it was done":     loseAnswer,
-		"it was not done": func(*http.Request, http.Handler) { panic(http.ErrAbortHandler) },
-	} {
+	for name, lose := range controllertest.Losses {
 		for mode, change := range map[string]func(*batchv1.JobSpec){"indexed": indexed, "not indexed": func(*batchv1.JobSpec) {}} {
 			t.Run(name+", "+mode, func(t *testing.T) {
 				withBench(t, func(t *testing.T, b *bench) {
-					b.interceptWrites(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+					b.InterceptWrites("", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 						if number%2 == 1 && number < 20 {
-							lose(req, next)
+							lose(w, req, next)
+							return
 						}
 						next.ServeHTTP(w, req)
 					})
 					b.run()
 					b.create("pi", counts(5, 5), change)
-					b.settle(5 * time.Minute)
-					assert.Len(t, b.names(), 5)
+					b.Settle(5 * time.Minute)
+					assert.Len(t, b.PodNames(), 5)
 					assert.Equal(t, int32(5), b.get("pi").Status.Active)
 				})
 			})
@@ -93,18 +91,18 @@ func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 // A lower name becomes free while the pod of the lost answer is not seen yet.
 func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
-		_, err := b.client.Pods().Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-1"}, Spec: newJob("x").Spec.Template.Spec})
+		_, err := b.API.Pods().Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pi-1"}, Spec: newJob("x").Spec.Template.Spec})
 		require.NoError(t, err)
 		gate := make(chan struct{}, 1) // full while the watch is held up
 		creates := 0
 		var mu sync.Mutex
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost
-			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
-				w = heldWriter{w, func() {
+			isCreate := controllertest.IsControllers(req, http.MethodPost)
+			if controllertest.IsWatch(req, "/pods") {
+				w = controllertest.Hold(w, func() {
 					gate <- struct{}{}
 					<-gate
-				}}
+				})
 			}
 			if isCreate {
 				mu.Lock()
@@ -112,21 +110,21 @@ func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
 				first := creates == 1
 				mu.Unlock()
 				if first {
-					b.deletePod("pi-1")
+					b.DeletePod("pi-1")
 					time.Sleep(time.Second) // the copy has that
 					gate <- struct{}{}
-					loseAnswer(req, next)
+					controllertest.LoseAnswer(w, req, next)
 				}
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("pi")
-		b.settle(10 * time.Second)
+		b.Settle(10 * time.Second)
 		<-gate
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"pi-2"}, b.names())
-		for _, event := range b.takeEvents() {
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"pi-2"}, b.PodNames())
+		for _, event := range b.TakeEvents() {
 			assert.NotContains(t, event, "Deleted", "there were never two")
 		}
 	})
@@ -140,36 +138,36 @@ func TestNoPodIsCreatedFromAStaleCopyOfTheJob(t *testing.T) {
 		refuses := true
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			mu.Lock()
-			isRefused := refuses && req.UserAgent() != "test" && req.Method == http.MethodPost
+			isRefused := refuses && controllertest.IsControllers(req, http.MethodPost)
 			mu.Unlock()
 			if isRefused {
-				refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
-			if isWatch(req) && req.URL.Path == "/apis/batch/v1/jobs" {
-				w = heldWriter{w, func() {
+			if controllertest.IsWatch(req, "/jobs") {
+				w = controllertest.Hold(w, func() {
 					gate <- struct{}{}
 					<-gate
-				}}
+				})
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("pi")
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		gate <- struct{}{}
 		counted := b.get("pi")
 		counted.Status.Succeeded = 1
-		_, err := b.client.Jobs().UpdateStatus(t.Context(), counted)
+		_, err := b.API.Jobs().UpdateStatus(t.Context(), counted)
 		require.NoError(t, err)
 		mu.Lock()
 		refuses = false
 		mu.Unlock()
-		b.settle(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		<-gate
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Contains(t, conditions(b.get("pi")), "Complete CompletionsReached: "+reached)
-		for _, event := range b.takeEvents() {
+		for _, event := range b.TakeEvents() {
 			assert.NotContains(t, event, "SuccessfulCreate")
 		}
 	})
@@ -179,18 +177,18 @@ func TestARefusedCreateIsToldAndTriedAgain(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		refused := 0
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if req.UserAgent() != "test" && req.Method == http.MethodPost && refused < 3 {
+			if controllertest.IsControllers(req, http.MethodPost) && refused < 3 {
 				refused++
-				refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("pi")
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"pi-1"}, b.names())
-		assert.Equal(t, "pi Warning FailedCreate: Error creating: exceeded quota: pods", b.takeEvents()[0])
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"pi-1"}, b.PodNames())
+		assert.Equal(t, "pi Warning FailedCreate: Error creating: exceeded quota: pods", b.TakeEvents()[0])
 	})
 }
 
@@ -199,37 +197,37 @@ func TestAPodThatIsCountedAlreadyIsNotCountedAgainFromAStaleCopy(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		stopFirst := b.run()
 		b.create("pi", counts(3, 1))
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		b.fail("pi-1")
-		b.settle(2 * time.Second)
+		b.Settle(2 * time.Second)
 		require.Equal(t, int32(1), b.get("pi").Status.Failed)
 		stopFirst()
 
 		// Make the pod as it was, for the copy, and let the watch tell nothing until it is gone again.
 		restore := func(finalizers ...string) {
-			_, err := b.client.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error { pod.Finalizers = finalizers; return nil })
+			_, err := b.API.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error { pod.Finalizers = finalizers; return nil })
 			require.NoError(t, err)
 		}
 		restore(batchv1.JobTrackingFinalizer)
 		held := make(chan struct{})
 		lists := 0
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
+			if controllertest.IsWatch(req, "/pods") {
 				<-held
 			}
 			next.ServeHTTP(w, req)
-			if req.UserAgent() != "test" && !isWatch(req) && req.URL.Path == "/api/v1/pods" && lists == 0 {
+			if req.UserAgent() != "test" && !controllertest.IsWatch(req, "") && req.URL.Path == "/api/v1/pods" && lists == 0 {
 				lists++
 				restore()
-				_, err := b.client.Jobs().Change(t.Context(), "pi", func(job *batchv1.Job) error { job.Annotations = map[string]string{"newer": "yes"}; return nil })
+				_, err := b.API.Jobs().Change(t.Context(), "pi", func(job *batchv1.Job) error { job.Annotations = map[string]string{"newer": "yes"}; return nil })
 				require.NoError(t, err)
 			}
 		})
 		b.run()
-		b.settle(30 * time.Second)
+		b.Settle(30 * time.Second)
 		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
 		close(held)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, int32(1), b.get("pi").Status.Failed)
 		assert.Equal(t, []string{"pi-2"}, b.activeNames())
 	})
@@ -245,7 +243,7 @@ func TestAJobIsTakenOverFromTodaysControllerInTheMiddle(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "pi-", Labels: job.Spec.Template.Labels,
 				Finalizers:      []string{batchv1.JobTrackingFinalizer},
 				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}}, Spec: job.Spec.Template.Spec}
-			created, err := b.client.Pods().Create(t.Context(), pod)
+			created, err := b.API.Pods().Create(t.Context(), pod)
 			require.NoError(t, err)
 			uids[name] = created.UID
 		}
@@ -253,15 +251,15 @@ func TestAJobIsTakenOverFromTodaysControllerInTheMiddle(t *testing.T) {
 		b.fail("pi-zz9qp")
 		job.Status = batchv1.JobStatus{StartTime: new(metav1.Now()), Active: 1, UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 			Succeeded: []types.UID{uids["pi-x2b7k"], uids["pi-k8d4f"]}, Failed: []types.UID{uids["pi-zz9qp"]}}}
-		_, err := b.client.Jobs().UpdateStatus(t.Context(), job)
+		_, err := b.API.Jobs().UpdateStatus(t.Context(), job)
 		require.NoError(t, err)
 		for _, name := range []string{"pi-k8d4f", "pi-zz9qp"} {
-			_, err := b.client.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { pod.Finalizers = nil; return nil })
+			_, err := b.API.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { pod.Finalizers = nil; return nil })
 			require.NoError(t, err)
 		}
-		b.deletePod("pi-zz9qp")
+		b.DeletePod("pi-zz9qp")
 		b.run()
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		status := b.get("pi").Status
 		assert.Equal(t, []int32{3, 1}, []int32{status.Succeeded, status.Failed})
 		assert.Equal(t, &batchv1.UncountedTerminatedPods{}, status.UncountedTerminatedPods)
@@ -275,25 +273,25 @@ func TestAPodThatSucceedsWhileItIsRemovedIsCounted(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		gate := make(chan struct{}, 1) // full while the watch is held up
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if isWatch(req) && req.URL.Path == "/api/v1/pods" {
-				w = heldWriter{w, func() {
+			if controllertest.IsWatch(req, "/pods") {
+				w = controllertest.Hold(w, func() {
 					gate <- struct{}{}
 					<-gate
-				}}
+				})
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("pi", counts(2, 2))
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		gate <- struct{}{}
 		b.succeed("pi-1")
 		b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
-		b.settle(10 * time.Second)
+		b.Settle(10 * time.Second)
 		<-gate
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, int32(1), b.get("pi").Status.Succeeded)
-		assert.Equal(t, []string{"pi-1"}, b.names())
+		assert.Equal(t, []string{"pi-1"}, b.PodNames())
 	})
 }
 
@@ -302,7 +300,7 @@ func TestPodsAreNotListedAsLongAsTheCopyIsGoodEnough(t *testing.T) {
 		var mu sync.Mutex
 		lists := 0
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if req.UserAgent() != "test" && req.Method == http.MethodGet && req.URL.Path == "/api/v1/namespaces/default/pods" {
+			if controllertest.IsControllers(req, http.MethodGet) && req.URL.Path == "/api/v1/namespaces/default/pods" {
 				mu.Lock()
 				lists++
 				mu.Unlock()
@@ -311,10 +309,10 @@ func TestPodsAreNotListedAsLongAsTheCopyIsGoodEnough(t *testing.T) {
 		})
 		b.run()
 		b.create("pi", counts(6, 3))
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		for range 2 {
 			b.succeed(b.activeNames()...)
-			b.settle(time.Second)
+			b.Settle(time.Second)
 		}
 		assert.Len(t, conditions(b.get("pi")), 2)
 		assert.Zero(t, lists)
@@ -324,7 +322,7 @@ func TestPodsAreNotListedAsLongAsTheCopyIsGoodEnough(t *testing.T) {
 func TestNoMorePodsAreCreatedWhenTheJobChangesMeanwhile(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		creates := 0
-		b.interceptWrites(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodPost {
 				if creates++; creates == 5 {
 					b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
@@ -335,9 +333,9 @@ func TestNoMorePodsAreCreatedWhenTheJobChangesMeanwhile(t *testing.T) {
 		})
 		b.run()
 		b.create("pi", counts(50, 50))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, 5, creates)
-		assert.Empty(t, b.names())
+		assert.Empty(t, b.PodNames())
 	})
 }
 
@@ -352,12 +350,12 @@ func TestMoreThan500PodsAreCountedInSteps(t *testing.T) {
 		})
 		stop := b.run()
 		b.create("many", counts(600, 600))
-		b.settle(time.Second)
-		require.Len(t, b.names(), 600)
+		b.Settle(time.Second)
+		require.Len(t, b.PodNames(), 600)
 		stop()
-		b.succeed(b.names()...)
+		b.succeed(b.PodNames()...)
 		b.run()
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		assert.Equal(t, int32(600), b.get("many").Status.Succeeded)
 		assert.Len(t, conditions(b.get("many")), 2)
 		assert.Equal(t, 500, most)
@@ -373,32 +371,8 @@ func TestEachPodIsCountedOnceWhateverGoesWrong(t *testing.T) {
 	for seed := range seeds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			withBench(t, func(t *testing.T, b *bench) {
-				var mu sync.Mutex
-				random := rand.New(rand.NewPCG(seed, 2))
-				chance := func(n int) int {
-					mu.Lock()
-					defer mu.Unlock()
-					return random.IntN(n)
-				}
-				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-					if req.UserAgent() == "test" {
-						next.ServeHTTP(w, req)
-						return
-					}
-					if isWatch(req) && chance(2) == 0 {
-						w = heldWriter{w, func() { time.Sleep(time.Duration(chance(500)) * time.Millisecond) }}
-					}
-					switch chance(15) {
-					case 0:
-						loseAnswer(req, next)
-					case 1:
-						panic(http.ErrAbortHandler)
-					case 2:
-						refuse(w, http.StatusInternalServerError, "InternalError", "by chance")
-						return
-					}
-					next.ServeHTTP(w, req)
-				})
+				random := controllertest.NewRandom(seed, 2)
+				b.Intercept(random.Faults(25))
 				changes := []func(*batchv1.JobSpec){counts(30, 4), backoffLimit(1000)}
 				if seed%2 == 1 {
 					changes = append(changes, indexed)
@@ -407,20 +381,20 @@ func TestEachPodIsCountedOnceWhateverGoesWrong(t *testing.T) {
 				stop := b.run()
 				succeeded, failed := map[string]bool{}, map[string]bool{} // by uid
 				for range 400 {
-					switch pods := b.pods(); {
-					case chance(25) == 0:
+					switch pods := b.Pods(); {
+					case random.IntN(25) == 0:
 						stop()
 						synctest.Wait()
 						stop = b.run()
 					case len(pods) > 0:
-						pod := pods[chance(len(pods))]
+						pod := pods[random.IntN(len(pods))]
 						if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.DeletionTimestamp != nil {
-							_ = b.client.Pods().Delete(t.Context(), pod.Name, metav1.DeleteOptions{}) // it may be gone
+							_ = b.API.Pods().Delete(t.Context(), pod.Name, metav1.DeleteOptions{}) // it may be gone
 							break
 						}
-						code := int32(chance(2))
+						code := int32(random.IntN(2))
 						exits(code)(&pod.Status)
-						if _, err := b.client.Pods().UpdateStatus(t.Context(), pod); err != nil {
+						if _, err := b.API.Pods().UpdateStatus(t.Context(), pod); err != nil {
 							break // the controller was faster
 						}
 						if code == 0 {
@@ -429,12 +403,12 @@ func TestEachPodIsCountedOnceWhateverGoesWrong(t *testing.T) {
 							failed[string(pod.UID)] = true
 						}
 					}
-					time.Sleep(time.Duration(chance(5000)) * time.Millisecond)
+					time.Sleep(random.Milliseconds(5000))
 				}
 				b.Intercept(nil)
 				for i := 0; len(conditions(b.get("pi"))) < 2 && i < 100; i++ {
-					b.settle(11 * time.Minute)
-					for _, pod := range b.pods() {
+					b.Settle(11 * time.Minute)
+					for _, pod := range b.Pods() {
 						if pod.Status.Phase == corev1.PodPending || pod.Status.Phase == "" {
 							b.succeed(pod.Name)
 							succeeded[string(pod.UID)] = true
@@ -448,7 +422,7 @@ func TestEachPodIsCountedOnceWhateverGoesWrong(t *testing.T) {
 				assert.Equal(t, len(failed), int(status.Failed))
 				assert.Empty(t, b.tracked())
 				stop()
-				b.settle(time.Minute) // for watches that are held
+				b.Settle(time.Minute) // for watches that are held
 			})
 		})
 	}
