@@ -2,7 +2,6 @@ package deployment_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,43 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
-// loseAnswer lets the server do what is asked, and cuts the connection then.
-func loseAnswer(req *http.Request, next http.Handler) {
-	next.ServeHTTP(httptest.NewRecorder(), req)
-	panic(http.ErrAbortHandler)
-}
-
-// isWatch reports whether a request is a watch of the controller's for a kind.
-func isWatch(req *http.Request, plural string) bool {
-	return req.UserAgent() != "test" && req.URL.Query().Get("watch") != "" && strings.HasSuffix(req.URL.Path, "/"+plural)
-}
-
-// blindTo lets the controller's watches of a kind say nothing, after the first list.
-func (b *bench) blindTo(plural string) {
-	b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-		if isWatch(req, plural) {
-			w.(http.Flusher).Flush()
-			<-req.Context().Done()
-			return
-		}
-		next.ServeHTTP(w, req)
-	})
-}
-
 func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
-	for name, lose := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
-		"it was done":     func(_ http.ResponseWriter, req *http.Request, next http.Handler) { loseAnswer(req, next) },
-		"it was not done": func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) },
-		"it was an error of the server": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), req)
-			http.Error(w, "bad gateway", http.StatusBadGateway)
-		},
-	} {
+	for name, lose := range controllertest.Losses {
 		t.Run(name, func(t *testing.T) {
 			withBench(t, func(t *testing.T, b *bench) {
-				b.interceptSets(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+				b.InterceptWrites("/replicasets", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 					if number%2 == 1 {
 						lose(w, req, next)
 						return
@@ -58,11 +29,11 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 				})
 				b.run()
 				b.create()
-				b.settle(time.Minute)
+				b.Settle(time.Minute)
 				b.requireDone("one", 10)
 				b.fleet.expect(13, 8)
 				b.change(image("two"))
-				b.settle(5 * time.Minute)
+				b.Settle(5 * time.Minute)
 				b.requireDone("two", 10)
 				assert.Len(t, b.sets(), 2)
 				assert.Nil(t, b.get().Status.CollisionCount)
@@ -74,22 +45,22 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		var isOpen atomic.Bool
-		b.interceptSets(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/replicasets", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if !isOpen.Load() {
-				refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: replica sets")
+				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: replica sets")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		told := b.progressing()
 		assert.Regexp(t, `^False ReplicaSetCreateError: Failed to create new replica set "web-[^"]+": exceeded quota: replica sets$`, told)
-		assert.Equal(t, strings.Replace(told, "False ", "web Warning ", 1), b.takeEvents()[0])
+		assert.Equal(t, strings.Replace(told, "False ", "web Warning ", 1), b.TakeEvents()[0])
 		assert.Equal(t, int64(1), b.get().Status.ObservedGeneration)
 		isOpen.Store(true)
-		b.settle(5 * time.Minute)
+		b.Settle(5 * time.Minute)
 		b.requireDone("one", 10)
 	})
 }
@@ -97,7 +68,7 @@ func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 func TestANamespaceThatEndsGetsNoReplicaSetAndNoComplaint(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		var asked atomic.Int64
-		b.interceptSets(func(number int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		b.InterceptWrites("/replicasets", func(number int, w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			asked.Store(int64(number))
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusForbidden)
@@ -105,8 +76,8 @@ func TestANamespaceThatEndsGetsNoReplicaSetAndNoComplaint(t *testing.T) {
 		})
 		b.run()
 		b.create()
-		b.settle(time.Hour)
-		assert.Empty(t, b.takeEvents())
+		b.Settle(time.Hour)
+		assert.Empty(t, b.TakeEvents())
 		assert.LessOrEqual(t, asked.Load(), int64(2), "its status is seen once more")
 	})
 }
@@ -115,14 +86,14 @@ func TestANameThatAnotherReplicaSetHasIsACollision(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		stop := b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		stop()
 		first := b.set("one")
 		b.changeSet(first.Name, func(set *appsv1.ReplicaSet) { // nobody would adopt it
 			set.OwnerReferences, set.Labels = nil, map[string]string{"app": "other"}
 		})
 		b.run()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		require.Len(t, b.sets(), 2)
 		assert.Equal(t, new(int32(1)), b.get().Status.CollisionCount)
 		var second *appsv1.ReplicaSet
@@ -135,9 +106,9 @@ func TestANameThatAnotherReplicaSetHasIsACollision(t *testing.T) {
 		assert.NotEqual(t, first.Labels["pod-template-hash"], second.Labels["pod-template-hash"])
 		assert.Equal(t, int32(10), *second.Spec.Replicas)
 		b.change(image("two"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.change(image("one"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Len(t, b.sets(), 3, "the one with the other name is taken up again")
 		assert.Equal(t, new(int32(1)), b.get().Status.CollisionCount)
 	})
@@ -153,27 +124,27 @@ func TestReplicaSetsAreAdoptedAndReleased(t *testing.T) {
 		other := orphan.DeepCopy()
 		other.Name, other.Labels = "not-selected", map[string]string{"app": "db"}
 		b.createSet(other)
-		b.settle(10 * time.Second)
+		b.Settle(10 * time.Second)
 		b.run()
 		d := b.create(size(4))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		require.Len(t, b.sets(), 2)
-		adopted, err := b.client.ReplicaSets().Get(t.Context(), "by-hand")
+		adopted, err := b.API.ReplicaSets().Get(t.Context(), "by-hand")
 		require.NoError(t, err)
 		assert.True(t, metav1.IsControlledBy(adopted, d))
 		assert.Equal(t, "1", adopted.Annotations["deployment.kubernetes.io/revision"])
 		assert.Equal(t, "1", b.get().Annotations["deployment.kubernetes.io/revision"])
 
 		b.changeSet("by-hand", func(set *appsv1.ReplicaSet) { set.Labels = map[string]string{"app": "released"} })
-		b.settle(time.Minute)
-		released, err := b.client.ReplicaSets().Get(t.Context(), "by-hand")
+		b.Settle(time.Minute)
+		released, err := b.API.ReplicaSets().Get(t.Context(), "by-hand")
 		require.NoError(t, err)
 		assert.Empty(t, released.OwnerReferences)
 		assert.Equal(t, int32(4), *released.Spec.Replicas)
 		require.Len(t, b.sets(), 3, "there is a new one")
 
 		b.changeSet("by-hand", func(set *appsv1.ReplicaSet) { set.Labels = map[string]string{"app": "web"} })
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		for _, set := range b.sets() {
 			if metav1.IsControlledBy(set, d) {
 				assert.Equal(t, set.Name == "by-hand", *set.Spec.Replicas == 4, "the oldest one of the template has the pods")
@@ -187,10 +158,10 @@ func TestAReplicaSetThatIsTakenAwayIsReplaced(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		taken := b.set("one").Name
 		b.changeSet(taken, func(set *appsv1.ReplicaSet) { set.OwnerReferences, set.Labels = nil, map[string]string{"app": "other"} })
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		require.Len(t, b.sets(), 2)
 		for _, set := range b.sets() {
 			assert.Equal(t, set.Name != taken, metav1.IsControlledBy(set, b.get()))
@@ -203,17 +174,17 @@ func TestADeploymentThatIsBeingDeletedOnlyTellsItsStatus(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
 		b.create(func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} })
-		b.settle(time.Minute)
-		require.NoError(t, b.client.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.Settle(time.Minute)
+		require.NoError(t, b.API.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		orphan := b.set("one").DeepCopy()
 		orphan.ObjectMeta = metav1.ObjectMeta{Name: "orphan", Labels: orphan.Labels}
 		orphan.Spec.Replicas = new(int32(1))
 		b.createSet(orphan)
 		b.change(image("two"), size(5))
 		b.changeSet(b.set("one").Name, func(set *appsv1.ReplicaSet) { set.Spec.Replicas = new(int32(3)) })
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, map[string]int32{"one": 4}, b.sizes())
-		got, err := b.client.ReplicaSets().Get(t.Context(), "orphan")
+		got, err := b.API.ReplicaSets().Get(t.Context(), "orphan")
 		require.NoError(t, err)
 		assert.Empty(t, got.OwnerReferences)
 		assert.Equal(t, int32(3), b.get().Status.Replicas)
@@ -225,20 +196,20 @@ func TestADeploymentThatIsBeingDeletedOnlyTellsItsStatus(t *testing.T) {
 func TestWhatADeletedDeploymentWantedIsNotMade(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.create(paused(true))
-		b.blindTo("deployments")
+		b.BlindTo("deployments")
 		b.run()
-		b.settle(time.Second)
-		require.NoError(t, b.client.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.Settle(time.Second)
+		require.NoError(t, b.API.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		d := b.create(image("two"))
 		orphan := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{"app": "web"}}}
 		orphan.Spec.Replicas = new(int32(1))
 		orphan.Spec.Selector, orphan.Spec.Template = d.Spec.Selector, deploymentOf("web", 1).Spec.Template
 		b.createSet(orphan) // which wakes the controller
-		b.settle(4 * time.Minute)
+		b.Settle(4 * time.Minute)
 		assert.Equal(t, map[string]int32{"one": 1}, b.sizes())
 		assert.Empty(t, b.set("one").OwnerReferences)
 		assert.Zero(t, b.get().Status.ObservedGeneration)
-		b.settle(time.Hour) // watches end
+		b.Settle(time.Hour) // watches end
 		b.requireDone("two", 10)
 	})
 }
@@ -247,15 +218,15 @@ func TestWhatADeletedDeploymentWantedIsNotMade(t *testing.T) {
 func TestADeploymentThatIsBeingDeletedAdoptsAndMakesNothing(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.create(paused(true), func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} })
-		b.blindTo("deployments")
+		b.BlindTo("deployments")
 		b.run()
-		b.settle(time.Second)
-		require.NoError(t, b.client.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.Settle(time.Second)
+		require.NoError(t, b.API.Deployments().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		orphan := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{"app": "web"}}}
 		orphan.Spec.Replicas = new(int32(1))
 		orphan.Spec.Selector, orphan.Spec.Template = b.get().Spec.Selector, deploymentOf("web", 1).Spec.Template
 		b.createSet(orphan)
-		b.settle(time.Hour)
+		b.Settle(time.Hour)
 		assert.Equal(t, map[string]int32{"one": 1}, b.sizes())
 		assert.Empty(t, b.set("one").OwnerReferences)
 	})
@@ -264,7 +235,7 @@ func TestADeploymentThatIsBeingDeletedAdoptsAndMakesNothing(t *testing.T) {
 func TestAnOldReplicaSetThatIsScaledMeanwhileIsNotDeleted(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		var deletes atomic.Int64
-		b.interceptSets(func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/replicasets", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodDelete && deletes.Add(1) == 1 {
 				b.changeSet(b.set("one").Name, func(set *appsv1.ReplicaSet) { set.Spec.Replicas = new(int32(1)) })
 			}
@@ -272,9 +243,9 @@ func TestAnOldReplicaSetThatIsScaledMeanwhileIsNotDeleted(t *testing.T) {
 		})
 		b.run()
 		b.create(func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(0)) })
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.change(image("two"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, map[string]int32{"two": 10}, b.sizes())
 		assert.Equal(t, int64(2), deletes.Load(), "it gets no pods first")
 	})
@@ -283,14 +254,14 @@ func TestAnOldReplicaSetThatIsScaledMeanwhileIsNotDeleted(t *testing.T) {
 // The copies show nothing of what is made: what the server has decides.
 func TestAControllerThatSeesNoReplicaSetMakesNoSecondOne(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
-		b.blindTo("replicasets")
+		b.BlindTo("replicasets")
 		b.run()
 		b.create()
-		b.settle(3 * time.Minute)
+		b.Settle(3 * time.Minute)
 		require.Len(t, b.sets(), 1)
 		b.fleet.expect(13, 8)
 		b.change(image("two"))
-		b.settle(3 * time.Hour)
+		b.Settle(3 * time.Hour)
 		b.requireDone("two", 10)
 		assert.Len(t, b.sets(), 2)
 	})
@@ -300,19 +271,19 @@ func TestAControllerThatSeesNoReplicaSetMakesNoSecondOne(t *testing.T) {
 func TestAnOrphanThatTheCopiesDoNotShowIsAdoptedFirst(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		d := b.create(paused(true))
-		b.settle(time.Minute)
-		b.blindTo("replicasets")
+		b.Settle(time.Minute)
+		b.BlindTo("replicasets")
 		b.run()
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		orphan := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: map[string]string{"app": "web"}}}
 		orphan.Spec.Replicas = new(int32(1))
 		orphan.Spec.Selector, orphan.Spec.Template = d.Spec.Selector, deploymentOf("web", 1).Spec.Template
 		b.createSet(orphan)
 		b.change(paused(false))
-		b.settle(4 * time.Minute)
+		b.Settle(4 * time.Minute)
 		assert.Equal(t, map[string]int32{"one": 1}, b.sizes())
 		assert.Empty(t, b.set("one").OwnerReferences)
-		b.settle(time.Hour) // watches end
+		b.Settle(time.Hour) // watches end
 		b.requireDone("one", 10)
 		assert.Len(t, b.sets(), 1)
 		assert.True(t, metav1.IsControlledBy(b.set("one"), b.get()))
@@ -321,7 +292,7 @@ func TestAnOrphanThatTheCopiesDoNotShowIsAdoptedFirst(t *testing.T) {
 
 func TestAConflictIsDecidedAnew(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
-		b.interceptSets(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/replicasets", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 2 && req.Method == http.MethodPut { // somebody scales it before
 				b.changeSet(b.set("one").Name, func(set *appsv1.ReplicaSet) { set.Spec.Replicas = new(int32(7)) })
 			}
@@ -329,9 +300,9 @@ func TestAConflictIsDecidedAnew(t *testing.T) {
 		})
 		b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.change(size(12))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.requireDone("one", 12)
 	})
 }
@@ -340,15 +311,15 @@ func TestAControllerThatIsRestartedInTheMiddleGoesOn(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		stop := b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.fleet.expect(13, 8)
 		b.change(image("two"))
 		for range 20 {
-			b.settle(150 * time.Millisecond)
+			b.Settle(150 * time.Millisecond)
 			stop()
 			stop = b.run()
 		}
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.requireDone("two", 10)
 	})
 }
@@ -358,11 +329,11 @@ func TestTwoControllersAtATimeKeepTheLimitsToo(t *testing.T) {
 		b.run()
 		b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.fleet.expect(13, 8)
 		for _, name := range []string{"two", "three", "one"} {
 			b.change(image(name))
-			b.settle(5 * time.Minute)
+			b.Settle(5 * time.Minute)
 			b.requireDone(name, 10)
 		}
 		assert.Len(t, b.sets(), 3)
@@ -388,14 +359,14 @@ func TestReplicaSetsOfAnotherControllerAreTakenOver(t *testing.T) {
 			set.Spec.Template.Labels, set.Spec.Template.Spec.Containers[0].Image = labels, name
 			b.createSet(set)
 		}
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.run()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.requireDone("one", 10)
-		assert.Empty(t, b.takeEvents())
+		assert.Empty(t, b.TakeEvents())
 		assert.Len(t, b.sets(), 2)
 		b.change(image("zero"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.requireDone("zero", 10)
 		assert.Equal(t, "8", b.get().Annotations["deployment.kubernetes.io/revision"])
 		assert.Len(t, b.sets(), 2)
@@ -406,14 +377,14 @@ func TestAReplicaSetThatIsBeingDeletedIsReplacedWhenItIsGone(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
 		b.create()
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		first := b.set("one")
 		b.changeSet(first.Name, func(set *appsv1.ReplicaSet) { set.Finalizers = []string{"example.com/wait"} })
-		require.NoError(t, b.client.ReplicaSets().Delete(t.Context(), first.Name, metav1.DeleteOptions{}))
-		b.settle(10 * time.Minute)
+		require.NoError(t, b.API.ReplicaSets().Delete(t.Context(), first.Name, metav1.DeleteOptions{}))
+		b.Settle(10 * time.Minute)
 		require.Len(t, b.sets(), 1)
 		b.changeSet(first.Name, func(set *appsv1.ReplicaSet) { set.Finalizers = nil })
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		require.Len(t, b.sets(), 1)
 		assert.NotEqual(t, first.UID, b.sets()[0].UID)
 		assert.Nil(t, b.get().Status.CollisionCount)
@@ -426,14 +397,14 @@ func TestWhatIsLostMeanwhileCountsAsUnavailable(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
 		b.create(rolling("1", "0"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.fleet.change(func(f *fleet) { f.broken = "bad" })
 		b.change(image("bad"))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, map[string]int32{"one": 10, "bad": 1}, b.sizes())
 		b.fleet.change(func(f *fleet) { f.startup = 10 * time.Minute })
 		b.fleet.lose(b.set("one"), 3)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, int32(10), b.sizes()["one"])
 		assert.Equal(t, "False MinimumReplicasUnavailable: Deployment does not have minimum availability.", b.condition(appsv1.DeploymentAvailable))
 	})
@@ -444,9 +415,9 @@ func TestALongNameOfADeploymentIsCutInTheNamesOfItsReplicaSets(t *testing.T) {
 		b.run()
 		d := deploymentOf("web", 1)
 		d.Name = strings.Repeat("a", 238) + "." + strings.Repeat("b", 14)
-		_, err := b.client.Deployments().Create(t.Context(), d)
+		_, err := b.API.Deployments().Create(t.Context(), d)
 		require.NoError(t, err)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		require.Len(t, b.sets(), 1)
 		assert.LessOrEqual(t, len(b.sets()[0].Name), 253)
 		assert.Regexp(t, `^a+(\.b*)?-[a-z0-9]+$`, b.sets()[0].Name)
@@ -457,7 +428,7 @@ func TestARollingUpdateNeedsFewRequests(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()
 		b.create(size(100))
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		var mu sync.Mutex
 		asked := map[string]int{}
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
