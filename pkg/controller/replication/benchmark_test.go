@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
+	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/replication"
 )
 
@@ -28,7 +28,7 @@ func BenchmarkTenReplicaSetsGet5000Pods(b *testing.B) {
 			bench.createSet(replicaSet(fmt.Sprint("web-", i), 500))
 		}
 	}, func(bench *replicationBench) bool {
-		sets, err := bench.client.ReplicaSets().List(b.Context(), metav1.ListOptions{})
+		sets, err := bench.API.ReplicaSets().List(b.Context(), metav1.ListOptions{})
 		require.NoError(b, err)
 		for _, rs := range sets.Items {
 			if rs.Status.Replicas != 500 {
@@ -42,11 +42,9 @@ func BenchmarkTenReplicaSetsGet5000Pods(b *testing.B) {
 func benchmark(b *testing.B, newManager func(replication.Config) *replication.ReplicationManager, create func(*replicationBench), isDone func(*replicationBench) bool) {
 	for b.Loop() {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
-		server := servertest.Start(b)
-		client := server.Client(b, "test")
-		shared := informers.New(client, 0)
-		bench := &replicationBench{Server: server, t: b, client: client}
-		manager := newManager(replication.Config{Client: client, Informers: shared, Recorder: bench})
+		bench := &replicationBench{Bench: controllertest.New(b)}
+		shared := informers.New(bench.API, 0)
+		manager := newManager(replication.Config{Client: bench.API, Informers: shared, Recorder: bench})
 		shared.Run(ctx)
 		create(bench)
 		ended := make(chan struct{})

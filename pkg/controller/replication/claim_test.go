@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
 func TestPodsWithoutAControllerAreAdopted(t *testing.T) {
@@ -17,17 +19,17 @@ func TestPodsWithoutAControllerAreAdopted(t *testing.T) {
 		b.createPod("one", map[string]string{"app": "web"})
 		b.createPod("other", map[string]string{"app": "db"})
 		rc := b.create("web", 2)
-		b.settle(time.Second)
-		assert.Equal(t, []string{"one", "other", "web-1"}, b.names())
-		owner := metav1.GetControllerOf(b.pod("one"))
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"one", "other", "web-1"}, b.PodNames())
+		owner := metav1.GetControllerOf(b.Pod("one"))
 		require.NotNil(t, owner)
 		assert.Equal(t, rc.UID, owner.UID)
 		assert.True(t, *owner.BlockOwnerDeletion)
-		assert.Nil(t, metav1.GetControllerOf(b.pod("other")))
+		assert.Nil(t, metav1.GetControllerOf(b.Pod("other")))
 
 		b.relabel("other", map[string]string{"app": "web"})
-		b.settle(2 * time.Second)
-		assert.Len(t, b.names(), 2, "one too many is deleted")
+		b.Settle(2 * time.Second)
+		assert.Len(t, b.PodNames(), 2, "one too many is deleted")
 	})
 }
 
@@ -36,18 +38,18 @@ func TestAControllerThatIsMadeAgainAdoptsThePodsOfTheOneBefore(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		before := b.create("web", 3)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		background := metav1.DeletePropagationBackground
-		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &background}))
-		b.settle(time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
-		assert.Equal(t, before.UID, metav1.GetControllerOf(b.pod("web-1")).UID)
+		require.NoError(t, b.API.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{PropagationPolicy: &background}))
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.PodNames())
+		assert.Equal(t, before.UID, metav1.GetControllerOf(b.Pod("web-1")).UID)
 
 		again := b.create("web", 3)
-		b.settle(2 * time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
-		for _, name := range b.names() {
-			assert.Equal(t, []metav1.OwnerReference{*metav1.NewControllerRef(again, corev1.SchemeGroupVersion.WithKind("ReplicationController"))}, b.pod(name).OwnerReferences)
+		b.Settle(2 * time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.PodNames())
+		for _, name := range b.PodNames() {
+			assert.Equal(t, []metav1.OwnerReference{*metav1.NewControllerRef(again, corev1.SchemeGroupVersion.WithKind("ReplicationController"))}, b.Pod(name).OwnerReferences)
 		}
 	})
 }
@@ -58,14 +60,14 @@ func TestAnAdoptedPodKeepsItsOtherOwners(t *testing.T) {
 		pod := replicationPod("one", map[string]string{"app": "web"})
 		other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "u"}
 		pod.OwnerReferences = []metav1.OwnerReference{other}
-		_, err := b.client.Pods().Create(t.Context(), pod)
+		_, err := b.API.Pods().Create(t.Context(), pod)
 		require.NoError(t, err)
 		b.create("web", 1)
-		b.settle(time.Second)
-		require.Len(t, b.pod("one").OwnerReferences, 2)
+		b.Settle(time.Second)
+		require.Len(t, b.Pod("one").OwnerReferences, 2)
 		b.relabel("one", nil)
-		b.settle(time.Second)
-		assert.Equal(t, []metav1.OwnerReference{other}, b.pod("one").OwnerReferences)
+		b.Settle(time.Second)
+		assert.Equal(t, []metav1.OwnerReference{other}, b.Pod("one").OwnerReferences)
 	})
 }
 
@@ -73,27 +75,27 @@ func TestAPodThatIsNotSelectedAnyMoreIsReleasedAndReplaced(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 2)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		b.relabel("web-1", map[string]string{"debug": "yes"})
-		b.settle(time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
-		assert.Empty(t, b.pod("web-1").OwnerReferences)
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.PodNames())
+		assert.Empty(t, b.Pod("web-1").OwnerReferences)
 
 		b.relabel("web-1", map[string]string{"app": "web"})
-		b.settle(time.Second)
-		assert.Len(t, b.names(), 2, "it is adopted again, and one is too many")
+		b.Settle(time.Second)
+		assert.Len(t, b.PodNames(), 2, "it is adopted again, and one is too many")
 	})
 }
 
 func TestAPodThatHasEndedIsNotAdopted(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.createPod("one", map[string]string{"app": "web"})
-		b.setStatus("one", func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
+		b.SetStatus("one", func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
 		b.create("web", 1)
 		b.run()
-		b.settle(time.Second)
-		assert.Equal(t, []string{"one", "web-1"}, b.names())
-		assert.Empty(t, b.pod("one").OwnerReferences)
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"one", "web-1"}, b.PodNames())
+		assert.Empty(t, b.Pod("one").OwnerReferences)
 	})
 }
 
@@ -102,13 +104,13 @@ func TestAPodOfAnotherControllerIsLeftAlone(t *testing.T) {
 		yes := true
 		pod := replicationPod("web-1", map[string]string{"app": "web"})
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "other", Controller: &yes}}
-		_, err := b.client.Pods().Create(t.Context(), pod)
+		_, err := b.API.Pods().Create(t.Context(), pod)
 		require.NoError(t, err)
 		b.run()
 		b.create("web", 1)
-		b.settle(time.Second)
-		assert.Equal(t, []string{"web-1", "web-2"}, b.names())
-		assert.Equal(t, pod.OwnerReferences, b.pod("web-1").OwnerReferences)
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2"}, b.PodNames())
+		assert.Equal(t, pod.OwnerReferences, b.Pod("web-1").OwnerReferences)
 	})
 }
 
@@ -118,10 +120,10 @@ func TestTwoControllersOfOneSelectorDoNotFightOverPods(t *testing.T) {
 		b.create("web", 2)
 		twin := replicationController("twin", 3)
 		twin.Spec.Selector, twin.Spec.Template.Labels = map[string]string{"app": "web"}, map[string]string{"app": "web"}
-		_, err := b.client.ReplicationControllers().Create(t.Context(), twin)
+		_, err := b.API.ReplicationControllers().Create(t.Context(), twin)
 		require.NoError(t, err)
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"twin-1", "twin-2", "twin-3", "web-1", "web-2"}, b.names())
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"twin-1", "twin-2", "twin-3", "web-1", "web-2"}, b.PodNames())
 	})
 }
 
@@ -129,7 +131,7 @@ func TestTwoControllersOfOneSelectorDoNotFightOverPods(t *testing.T) {
 func TestAPodThatChangesMeanwhileIsNotAdoptedBlindly(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.createPod("one", map[string]string{"app": "web"})
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 1 {
 				b.relabel("one", nil)
 			}
@@ -137,26 +139,26 @@ func TestAPodThatChangesMeanwhileIsNotAdoptedBlindly(t *testing.T) {
 		})
 		b.run()
 		b.create("web", 1)
-		b.settle(5 * time.Second)
-		assert.Equal(t, []string{"one", "web-1"}, b.names())
-		assert.Empty(t, b.pod("one").OwnerReferences)
+		b.Settle(5 * time.Second)
+		assert.Equal(t, []string{"one", "web-1"}, b.PodNames())
+		assert.Empty(t, b.Pod("one").OwnerReferences)
 	})
 }
 
 func TestALostAnswerOfAnAdoptionMakesNoSecondPod(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.createPod("one", map[string]string{"app": "web"})
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 1 {
-				loseReplicationAnswer(req, next)
+				controllertest.LoseAnswer(w, req, next)
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		rc := b.create("web", 1)
-		b.settle(5 * time.Second)
-		assert.Equal(t, []string{"one"}, b.names())
-		assert.Equal(t, rc.UID, metav1.GetControllerOf(b.pod("one")).UID)
+		b.Settle(5 * time.Second)
+		assert.Equal(t, []string{"one"}, b.PodNames())
+		assert.Equal(t, rc.UID, metav1.GetControllerOf(b.Pod("one")).UID)
 	})
 }
 
@@ -164,13 +166,13 @@ func TestADeletedControllerLeavesItsPodsAndMakesNone(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 2)
-		b.settle(time.Second)
-		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		b.deletePod("web-1")
+		b.Settle(time.Second)
+		require.NoError(t, b.API.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.DeletePod("web-1")
 		b.createPod("later", map[string]string{"app": "web"})
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"later", "web-2"}, b.names())
-		assert.Empty(t, b.pod("later").OwnerReferences)
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"later", "web-2"}, b.PodNames())
+		assert.Empty(t, b.Pod("later").OwnerReferences)
 	})
 }
 
@@ -178,30 +180,30 @@ func TestAControllerThatIsBeingDeletedChangesNothing(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		rc := replicationController("web", 2)
 		rc.Finalizers = []string{"example.com/wait"}
-		_, err := b.client.ReplicationControllers().Create(t.Context(), rc)
+		_, err := b.API.ReplicationControllers().Create(t.Context(), rc)
 		require.NoError(t, err)
-		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		require.NoError(t, b.API.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		require.NotNil(t, b.get("web").DeletionTimestamp)
 		b.createPod("one", map[string]string{"app": "web"})
 		b.run()
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"one"}, b.names())
-		assert.Empty(t, b.pod("one").OwnerReferences)
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"one"}, b.PodNames())
+		assert.Empty(t, b.Pod("one").OwnerReferences)
 	})
 }
 
 // The copy of the controllers is behind: their watch says nothing any more.
 func TestNothingIsDoneForAControllerThatIsGoneOnTheServerAlready(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.blindTo("replicationcontrollers")
+		b.BlindTo("replicationcontrollers")
 		b.create("web", 1)
 		b.run()
-		b.settle(time.Second)
-		require.NoError(t, b.client.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		b.deletePod("web-1")
+		b.Settle(time.Second)
+		require.NoError(t, b.API.ReplicationControllers().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		b.DeletePod("web-1")
 		b.createPod("one", map[string]string{"app": "web"})
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"one"}, b.names())
-		assert.Empty(t, b.pod("one").OwnerReferences)
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"one"}, b.PodNames())
+		assert.Empty(t, b.Pod("one").OwnerReferences)
 	})
 }

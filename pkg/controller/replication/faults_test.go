@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,27 +11,29 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
 func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		var asked atomic.Int64
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if asked.Store(int64(number)); number > 1 && number <= 4 {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("web", 3)
-		b.settle(15 * time.Millisecond) // before the second pause
+		b.Settle(15 * time.Millisecond) // before the second pause
 		assert.LessOrEqual(t, asked.Load(), int64(3), "a refusal ends the batch")
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.PodNames())
 		refused := "web Warning FailedCreate: Error creating: exceeded quota: pods"
 		assert.Equal(t, []string{"web Normal SuccessfulCreate: Created pod: web-1", refused, refused, refused,
-			"web Normal SuccessfulCreate: Created pod: web-2", "web Normal SuccessfulCreate: Created pod: web-3"}, b.takeEvents())
+			"web Normal SuccessfulCreate: Created pod: web-2", "web Normal SuccessfulCreate: Created pod: web-3"}, b.TakeEvents())
 		assert.Equal(t, int64(6), asked.Load())
 	})
 }
@@ -41,34 +42,34 @@ func TestARefusedDeleteIsToldAndTriedAgain(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 2)
-		b.settle(time.Second)
-		b.takeEvents()
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.Settle(time.Second)
+		b.TakeEvents()
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 1 {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "not now")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "not now")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.scale("web", 1)
-		b.settle(time.Minute)
-		assert.Len(t, b.names(), 1)
-		assert.Equal(t, "web Warning FailedDelete: Error deleting: not now", b.takeEvents()[0])
+		b.Settle(time.Minute)
+		assert.Len(t, b.PodNames(), 1)
+		assert.Equal(t, "web Warning FailedDelete: Error deleting: not now", b.TakeEvents()[0])
 	})
 }
 
 func TestTheStatusIsToldAlsoWhenCreatesAreRefused(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number > 2 {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("web", 5)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, int32(2), b.get("web").Status.Replicas)
 		assert.Equal(t, int64(1), b.get("web").Status.ObservedGeneration)
 	})
@@ -79,15 +80,15 @@ func TestNamesThatOthersHaveAreLeftOut(t *testing.T) {
 		b.createPod("web-2", map[string]string{"app": "db"})
 		b.run()
 		b.create("web", 3)
-		b.settle(time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4"}, b.names())
-		assert.Equal(t, map[string]string{"app": "db"}, b.pod("web-2").Labels)
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4"}, b.PodNames())
+		assert.Equal(t, map[string]string{"app": "db"}, b.Pod("web-2").Labels)
 	})
 }
 
 func TestANameThatAnotherTakesMeanwhileIsLeftOutWithoutAWord(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 1 {
 				b.createPod("web-1", nil)
 				b.createPod("web-2", nil)
@@ -96,22 +97,15 @@ func TestANameThatAnotherTakesMeanwhileIsLeftOutWithoutAWord(t *testing.T) {
 		})
 		b.run()
 		b.create("web", 2)
-		b.settle(5 * time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4"}, b.names())
-		assert.Equal(t, []string{"web Normal SuccessfulCreate: Created pod: web-3", "web Normal SuccessfulCreate: Created pod: web-4"}, b.takeEvents())
+		b.Settle(5 * time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4"}, b.PodNames())
+		assert.Equal(t, []string{"web Normal SuccessfulCreate: Created pod: web-3", "web Normal SuccessfulCreate: Created pod: web-4"}, b.TakeEvents())
 	})
 }
 
 // K70.
 func TestALostAnswerMakesNoSecondPod(t *testing.T) {
-	for name, lose := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
-		"it was done":     func(_ http.ResponseWriter, req *http.Request, next http.Handler) { loseReplicationAnswer(req, next) },
-		"it was not done": func(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) },
-		"it was an error of the server": func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), req)
-			http.Error(w, "bad gateway", http.StatusBadGateway)
-		},
-	} {
+	for name, lose := range controllertest.Losses {
 		t.Run(name, func(t *testing.T) {
 			withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 				between := func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
@@ -121,15 +115,15 @@ func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 					}
 					next.ServeHTTP(w, req)
 				}
-				b.interceptPods(between)
+				b.InterceptWrites("/pods", between)
 				b.run()
 				b.create("web", 5)
-				b.settle(5 * time.Minute)
-				assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.names())
-				b.interceptPods(between)
+				b.Settle(5 * time.Minute)
+				assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.PodNames())
+				b.InterceptWrites("/pods", between)
 				b.scale("web", 2)
-				b.settle(5 * time.Minute)
-				assert.Len(t, b.names(), 2, "no more are deleted than are too many")
+				b.Settle(5 * time.Minute)
+				assert.Len(t, b.PodNames(), 2, "no more are deleted than are too many")
 				counts := b.requireNeverTooMany("web")
 				assert.Equal(t, 2, slices.Min(counts[slices.Index(counts, 5):]))
 			})
@@ -140,26 +134,26 @@ func TestALostAnswerMakesNoSecondPod(t *testing.T) {
 // The copy of the pods shows nothing of what is made: only the names say that it is there.
 func TestAManagerThatSeesNothingMakesNoSecondPod(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.blindTo("pods")
+		b.BlindTo("pods")
 		b.run()
 		b.create("web", 3)
-		b.settle(4 * time.Minute)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.names())
+		b.Settle(4 * time.Minute)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3"}, b.PodNames())
 		b.scale("web", 5)
-		b.settle(30 * time.Minute) // expectations end; the watch does, and is begun again
-		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.names())
-		assert.Len(t, b.takeEvents(), 5)
+		b.Settle(30 * time.Minute) // expectations end; the watch does, and is begun again
+		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.PodNames())
+		assert.Len(t, b.TakeEvents(), 5)
 	})
 }
 
 func TestAManagerThatIsRestartedInTheMiddleGoesOn(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		middle, goOn := make(chan struct{}), make(chan struct{})
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 20 {
 				close(middle)
 				<-goOn
-				loseReplicationAnswer(req, next)
+				controllertest.LoseAnswer(w, req, next)
 			}
 			next.ServeHTTP(w, req)
 		})
@@ -168,10 +162,10 @@ func TestAManagerThatIsRestartedInTheMiddleGoesOn(t *testing.T) {
 		<-middle
 		stop()
 		b.run()
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		close(goOn) // what the first one asked for comes late
-		b.settle(time.Minute)
-		assert.Len(t, b.names(), 50)
+		b.Settle(time.Minute)
+		assert.Len(t, b.PodNames(), 50)
 		b.requireNeverTooMany("web")
 		assert.Equal(t, int32(50), b.get("web").Status.Replicas)
 	})
@@ -180,7 +174,7 @@ func TestAManagerThatIsRestartedInTheMiddleGoesOn(t *testing.T) {
 func TestAServerThatIsRestartedInTheMiddleIsWaitedFor(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		stopped := make(chan struct{})
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			next.ServeHTTP(w, req)
 			if number == 20 {
 				b.Stop()
@@ -190,17 +184,17 @@ func TestAServerThatIsRestartedInTheMiddleIsWaitedFor(t *testing.T) {
 		b.run()
 		b.create("web", 50)
 		<-stopped
-		b.settle(5 * time.Minute)
+		b.Settle(5 * time.Minute)
 		b.Restart()
-		b.settle(5 * time.Minute)
-		assert.Len(t, b.names(), 50)
+		b.Settle(5 * time.Minute)
+		assert.Len(t, b.PodNames(), 50)
 		b.requireNeverTooMany("web")
 	})
 }
 
 func TestAControllerThatIsScaledDownInTheMiddleStopsAtOnce(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number == 10 {
 				b.scale("web", 3)
 				time.Sleep(time.Second) // the copy has that
@@ -209,15 +203,15 @@ func TestAControllerThatIsScaledDownInTheMiddleStopsAtOnce(t *testing.T) {
 		})
 		b.run()
 		b.create("web", 50)
-		b.settle(time.Minute)
-		assert.Len(t, b.names(), 3)
+		b.Settle(time.Minute)
+		assert.Len(t, b.PodNames(), 3)
 		assert.Equal(t, 10, slices.Max(b.requireNeverTooMany("web")))
 	})
 }
 
 func TestWhatTheServerAnswersWithoutSenseIsTriedAgain(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number <= 3 {
 				io.WriteString(w, "<html>\n")
 				return
@@ -226,8 +220,8 @@ func TestWhatTheServerAnswersWithoutSenseIsTriedAgain(t *testing.T) {
 		})
 		b.run()
 		b.create("web", 2)
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"web-1", "web-2"}, b.names())
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"web-1", "web-2"}, b.PodNames())
 	})
 }
 
@@ -237,11 +231,11 @@ func TestALongNameOfAControllerIsCutInTheNamesOfItsPods(t *testing.T) {
 		name := strings.Repeat("a", 56) + "." + strings.Repeat("b", 150)
 		rc := replicationController(name, 2)
 		rc.Spec.Selector, rc.Spec.Template.Labels = map[string]string{"app": "long"}, map[string]string{"app": "long"}
-		_, err := b.client.ReplicationControllers().Create(t.Context(), rc)
+		_, err := b.API.ReplicationControllers().Create(t.Context(), rc)
 		assert.NoError(t, err)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		prefix := strings.Repeat("a", 56)
-		assert.Equal(t, []string{fmt.Sprint(prefix, "-1"), fmt.Sprint(prefix, "-2")}, b.names())
+		assert.Equal(t, []string{fmt.Sprint(prefix, "-1"), fmt.Sprint(prefix, "-2")}, b.PodNames())
 	})
 }
 
@@ -253,31 +247,31 @@ func TestWhatHadNoAnswerIsAskedForAgainBeforeLowerNames(t *testing.T) {
 		gate := make(chan struct{}, 1) // full while the watch is held up
 		var asked atomic.Int64
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost
+			isCreate := controllertest.IsControllers(req, http.MethodPost)
 			switch {
-			case isReplicationWatch(req) && req.URL.Path == "/api/v1/pods":
-				w = heldWriter{w, func() {
+			case controllertest.IsWatch(req, "/pods"):
+				w = controllertest.Hold(w, func() {
 					gate <- struct{}{}
 					<-gate
-				}}
+				})
 			case isCreate && asked.Add(1) == 1:
-				b.deletePod("web-1")
+				b.DeletePod("web-1")
 				time.Sleep(time.Second) // the copy has that
 				gate <- struct{}{}
-				loseReplicationAnswer(req, next)
+				controllertest.LoseAnswer(w, req, next)
 			case isCreate && asked.Load() == 2: // which says nothing of the first one
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("web", 1)
-		b.settle(30 * time.Second)
+		b.Settle(30 * time.Second)
 		assert.Equal(t, int64(3), asked.Load(), "it is asked for until it is there")
 		<-gate
-		b.settle(time.Minute)
-		assert.Equal(t, []string{"web-2"}, b.names())
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"web-2"}, b.PodNames())
 		b.requireNeverTooMany("web")
 	})
 }

@@ -45,27 +45,27 @@ func (c replicationChange) String() string {
 
 // everything returns all events of a watch from the beginning of the server.
 func everything[T clientv1.Object](b *replicationBench, resource clientv1.Resource[T], add func(version uint64, deleted bool, object T)) {
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(b.T.Context(), time.Second)
 	defer cancel()
 	for event, err := range resource.Watch(ctx, metav1.ListOptions{ResourceVersion: b.beginning}) {
 		if ctx.Err() != nil {
 			return
 		}
-		require.NoError(b.t, err)
+		require.NoError(b.T, err)
 		version, err := strconv.ParseUint(event.Object.GetResourceVersion(), 10, 64)
-		require.NoError(b.t, err)
+		require.NoError(b.T, err)
 		add(version, event.Type == watch.Deleted, event.Object)
 	}
 }
 
 // history returns what there was of a controller after each change, from the beginning of the server.
 func (b *replicationBench) history(name string) (moments []replicationMoment) {
-	b.t.Helper()
+	b.T.Helper()
 	var changes []replicationChange
-	everything(b, b.client.Pods().Resource, func(version uint64, deleted bool, pod *corev1.Pod) {
+	everything(b, b.API.Pods().Resource, func(version uint64, deleted bool, pod *corev1.Pod) {
 		changes = append(changes, replicationChange{version: version, pod: pod, deleted: deleted})
 	})
-	everything(b, b.client.ReplicationControllers().Resource, func(version uint64, deleted bool, rc *corev1.ReplicationController) {
+	everything(b, b.API.ReplicationControllers().Resource, func(version uint64, deleted bool, rc *corev1.ReplicationController) {
 		if rc.Name == name && !deleted {
 			changes = append(changes, replicationChange{version: version, rc: rc})
 		}
@@ -102,12 +102,12 @@ func isActivePodOf(rc *corev1.ReplicationController, pod *corev1.Pod) bool {
 // requireNeverTooMany checks that a controller never had more pods than wanted, and returns how
 // many it had after each change.
 func (b *replicationBench) requireNeverTooMany(name string) (counts []int) {
-	b.t.Helper()
+	b.T.Helper()
 	history := b.history(name)
 	for i, moment := range history {
-		require.LessOrEqual(b.t, moment.active, moment.bound, "after %v", history[max(0, i-20):i+1])
+		require.LessOrEqual(b.T, moment.active, moment.bound, "after %v", history[max(0, i-20):i+1])
 		counts = append(counts, moment.active)
 	}
-	require.NotEmpty(b.t, counts)
+	require.NotEmpty(b.T, counts)
 	return counts
 }

@@ -12,21 +12,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
 func TestTheStatusOfAControllerCountsItsPods(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 3)
-		b.settle(time.Second)
-		b.setStatus("web-1", ready)
+		b.Settle(time.Second)
+		b.SetStatus("web-1", controllertest.Ready)
 		b.relabel("web-2", map[string]string{"app": "web"})
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		rc := b.get("web")
 		assert.Equal(t, corev1.ReplicationControllerStatus{Replicas: 3, FullyLabeledReplicas: 2, ReadyReplicas: 1, AvailableReplicas: 1,
 			ObservedGeneration: rc.Generation}, rc.Status)
 		b.scale("web", 1)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		rc = b.get("web")
 		assert.Equal(t, corev1.ReplicationControllerStatus{Replicas: 1, FullyLabeledReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
 			ObservedGeneration: rc.Generation}, rc.Status)
@@ -39,18 +41,18 @@ func TestAPodIsAvailableWhenItHasBeenReadyLongEnough(t *testing.T) {
 		b.run()
 		rc := replicationController("web", 2)
 		rc.Spec.MinReadySeconds = 30
-		_, err := b.client.ReplicationControllers().Create(t.Context(), rc)
+		_, err := b.API.ReplicationControllers().Create(t.Context(), rc)
 		require.NoError(t, err)
-		b.settle(time.Second)
-		b.setStatus("web-1", ready)
-		b.settle(10 * time.Second)
-		b.setStatus("web-2", ready)
-		b.settle(10 * time.Second)
+		b.Settle(time.Second)
+		b.SetStatus("web-1", controllertest.Ready)
+		b.Settle(10 * time.Second)
+		b.SetStatus("web-2", controllertest.Ready)
+		b.Settle(10 * time.Second)
 		assert.Equal(t, int32(2), b.get("web").Status.ReadyReplicas)
 		assert.Equal(t, int32(0), b.get("web").Status.AvailableReplicas)
-		b.settle(11 * time.Second)
+		b.Settle(11 * time.Second)
 		assert.Equal(t, int32(1), b.get("web").Status.AvailableReplicas)
-		b.settle(10 * time.Second)
+		b.Settle(10 * time.Second)
 		assert.Equal(t, int32(2), b.get("web").Status.AvailableReplicas)
 	})
 }
@@ -59,11 +61,11 @@ func TestTheStatusTellsHowFarALongWayIs(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 1200)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		b.scale("web", 0)
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		var told []int32
-		everything(b, b.client.ReplicationControllers().Resource, func(_ uint64, _ bool, rc *corev1.ReplicationController) {
+		everything(b, b.API.ReplicationControllers().Resource, func(_ uint64, _ bool, rc *corev1.ReplicationController) {
 			told = append(told, rc.Status.Replicas)
 		})
 		told = slices.Compact(told)
@@ -76,7 +78,7 @@ func TestAStatusIsWrittenOnlyWhenItHasChanged(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 2)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		var written atomic.Int64
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/replicationcontrollers/web/status") {
@@ -85,10 +87,10 @@ func TestAStatusIsWrittenOnlyWhenItHasChanged(t *testing.T) {
 			next.ServeHTTP(w, req)
 		})
 		b.relabel("web-1", map[string]string{"app": "web", "tier": "front", "more": "labels"})
-		b.settle(time.Minute)
+		b.Settle(time.Minute)
 		assert.Zero(t, written.Load())
-		b.setStatus("web-1", ready)
-		b.settle(time.Minute)
+		b.SetStatus("web-1", controllertest.Ready)
+		b.Settle(time.Minute)
 		assert.Equal(t, int64(1), written.Load())
 	})
 }
@@ -97,17 +99,17 @@ func TestAStatusThatMeetsAConflictIsWrittenAgain(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
 		b.run()
 		b.create("web", 1)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		var written atomic.Int64
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodPut && strings.HasSuffix(req.URL.Path, "/status") && req.UserAgent() != "test" && written.Add(1) == 1 {
-				refuseRequest(w, http.StatusConflict, "Conflict", "changed")
+				controllertest.Refuse(w, http.StatusConflict, "Conflict", "changed")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
-		b.setStatus("web-1", ready)
-		b.settle(5 * time.Second)
+		b.SetStatus("web-1", controllertest.Ready)
+		b.Settle(5 * time.Second)
 		assert.Equal(t, int32(1), b.get("web").Status.ReadyReplicas)
 		assert.Equal(t, int64(2), written.Load())
 	})
@@ -144,10 +146,10 @@ func TestNoStatusOfAControllerIsRefusedBecauseOfTheOneBefore(t *testing.T) {
 		})
 		b.run()
 		b.create("web", 3)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		for replicas := range int32(20) {
 			b.scale("web", replicas)
-			b.settle(100 * time.Millisecond)
+			b.Settle(100 * time.Millisecond)
 		}
 		mu.Lock()
 		defer mu.Unlock()

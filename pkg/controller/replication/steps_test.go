@@ -13,27 +13,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/storage"
 )
 
 func TestAControllerThatWantsEndlesslyManyPodsLeavesTheOthersTheirTurn(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number > 5 {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
 		b.create("web", math.MaxInt32)
-		b.settle(time.Second)
-		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.names())
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"web-1", "web-2", "web-3", "web-4", "web-5"}, b.PodNames())
 		b.scale("web", 2)
 		b.Intercept(nil)
 		b.create("db", 1)
-		b.settle(time.Minute)
-		names := b.names()
+		b.Settle(time.Minute)
+		names := b.PodNames()
 		require.Len(t, names, 3)
 		assert.Equal(t, "db-1", names[0])
 	})
@@ -50,8 +51,8 @@ func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
 			mu.Lock()
 			now := phase
 			mu.Unlock()
-			isCreate := req.UserAgent() != "test" && req.Method == http.MethodPost && req.URL.Path == "/api/v1/namespaces/default/pods"
-			isWatch := isReplicationWatch(req) && req.URL.Path == "/api/v1/pods"
+			isCreate := controllertest.IsControllers(req, http.MethodPost) && req.URL.Path == "/api/v1/namespaces/default/pods"
+			isWatch := controllertest.IsWatch(req, "/pods")
 			switch {
 			case isWatch && now == "open":
 				ctx, cancel := context.WithCancel(req.Context())
@@ -64,9 +65,9 @@ func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
 				mu.Lock()
 				phase = "listed"
 				mu.Unlock()
-				refuseRequest(w, http.StatusGone, metav1.StatusReasonExpired, "too old")
+				controllertest.Refuse(w, http.StatusGone, metav1.StatusReasonExpired, "too old")
 			case isCreate && now == "refused":
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 			case isCreate && now == "open":
 				mu.Lock()
 				phase = "cut"
@@ -75,31 +76,31 @@ func TestAPodThatIsGoneBeforeItIsSeenIsReplaced(t *testing.T) {
 				cutNow()
 				<-ended
 				next.ServeHTTP(w, req)
-				b.deletePod("web-1")
+				b.DeletePod("web-1")
 			default:
 				next.ServeHTTP(w, req)
 			}
 		})
 		stop := b.run()
 		b.create("web", 1)
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		stop()
 		mu.Lock()
 		phase = "open"
 		mu.Unlock()
 		b.run() // one that has not failed, and has nothing to say in the status
-		b.settle(5 * time.Minute)
+		b.Settle(5 * time.Minute)
 		assert.Equal(t, "listed", phase)
-		assert.Equal(t, []string{"web-1"}, b.names())
+		assert.Equal(t, []string{"web-1"}, b.PodNames())
 	})
 }
 
 // K80. June 2014 takes such a controller.
 func TestAControllerThatDoesNotSelectItsOwnPodsMakesNone(t *testing.T) {
 	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
-		b.interceptPods(func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		b.InterceptWrites("/pods", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if number > 20 {
-				refuseRequest(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota: pods")
 				return
 			}
 			next.ServeHTTP(w, req)
@@ -110,12 +111,12 @@ func TestAControllerThatDoesNotSelectItsOwnPodsMakesNone(t *testing.T) {
 		_, err := b.Objects.Commit(storage.Create(&api.ReplicationController{JSONBase: api.JSONBase{ID: "web"}, DesiredState: api.ReplicationControllerState{
 			Replicas: 2, ReplicasInSet: map[string]string{"app": "web"}, TaskTemplate: template}}))
 		require.NoError(t, err)
-		b.settle(time.Minute)
-		assert.Empty(t, b.names())
-		assert.Equal(t, "web Warning FailedCreate: Error creating: `selector` does not match template `labels`", b.takeEvents()[0])
+		b.Settle(time.Minute)
+		assert.Empty(t, b.PodNames())
+		assert.Equal(t, "web Warning FailedCreate: Error creating: `selector` does not match template `labels`", b.TakeEvents()[0])
 
 		b.createPod("other", map[string]string{"app": "web"})
-		b.settle(time.Second)
+		b.Settle(time.Second)
 		assert.Equal(t, int32(1), b.get("web").Status.Replicas, "what it selects still counts")
 	})
 }
