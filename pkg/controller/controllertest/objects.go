@@ -71,6 +71,15 @@ func (b *Bench) PodNames() []string { return Names(b.Pods()) }
 // Pod returns the pod of a name.
 func (b *Bench) Pod(name string) *corev1.Pod { return Get(b.T, b.API.Pods().Resource, name) }
 
+// CreatePod creates a pod, and gives it the status that it has.
+func (b *Bench) CreatePod(pod *corev1.Pod) {
+	b.T.Helper()
+	made := Create(b.T, b.API.Pods().Resource, pod)
+	made.Status = pod.Status
+	_, err := b.API.Pods().UpdateStatus(b.T.Context(), made)
+	require.NoError(b.T, err)
+}
+
 // DeletePod deletes the pod of a name.
 func (b *Bench) DeletePod(name string) { Delete(b.T, b.API.Pods().Resource, name) }
 

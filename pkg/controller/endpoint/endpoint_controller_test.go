@@ -3,11 +3,9 @@ package endpoint
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -19,42 +17,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
-	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util/workqueue"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
-// endpointBench is a server with services, pods and an endpoint controller, in a synctest bubble.
-type endpointBench struct {
-	*servertest.Server
-	t      *testing.T
-	client *clientv1.Client
-}
+// endpointBench is a server with services, pods and an endpoint controller.
+type endpointBench struct{ *controllertest.Bench }
 
 func inEndpointBubble(t *testing.T, test func(t *testing.T, b *endpointBench)) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := servertest.Start(t)
-		test(t, &endpointBench{server, t, server.Client(t, "test")})
-	})
+	controllertest.InBubble(t, func(t *testing.T, shared *controllertest.Bench) { test(t, &endpointBench{shared}) })
 }
 
 // run runs a controller until the function that it returns is called.
 func (b *endpointBench) run() (stop func()) {
-	client := b.Client(b.t, "controller")
-	objects := informers.New(client, 0)
-	e := NewEndpointController(Config{Client: client, Informers: objects})
-	return servertest.Run(b.t, func(ctx context.Context) {
-		objects.Run(ctx)
-		e.Run(ctx, 2)
-	})
+	return controllertest.Run(b.Bench, 0, NewEndpointController)
 }
 
-func (b *endpointBench) settle() {
-	time.Sleep(time.Second)
-	synctest.Wait()
-}
+func (b *endpointBench) settle() { b.Settle(time.Second) }
 
 func webService(ports ...corev1.ServicePort) *corev1.Service {
 	if ports == nil {
@@ -98,28 +79,21 @@ func atHostPort(ports ...int32) func(*corev1.Pod) {
 }
 
 func (b *endpointBench) service(service *corev1.Service) {
-	_, err := b.client.Services().Create(b.t.Context(), service)
-	require.NoError(b.t, err)
+	controllertest.Create(b.T, b.API.Services(), service)
 }
 
-func (b *endpointBench) pod(pod *corev1.Pod) {
-	made, err := b.client.Pods().Create(b.t.Context(), pod)
-	require.NoError(b.t, err)
-	made.Status = pod.Status
-	_, err = b.client.Pods().UpdateStatus(b.t.Context(), made)
-	require.NoError(b.t, err)
-}
+func (b *endpointBench) pod(pod *corev1.Pod) { b.CreatePod(pod) }
 
 func (b *endpointBench) deletePod(name string) {
-	require.NoError(b.t, b.client.Pods().Delete(b.t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+	require.NoError(b.T, b.API.Pods().Delete(b.T.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 }
 
 func (b *endpointBench) stored() *corev1.Endpoints {
-	endpoints, err := b.client.Endpoints().Get(b.t.Context(), "web")
+	endpoints, err := b.API.Endpoints().Get(b.T.Context(), "web")
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	require.NoError(b.t, err)
+	require.NoError(b.T, err)
 	return endpoints
 }
 
@@ -145,7 +119,7 @@ func subsetTexts(subsets []corev1.EndpointSubset) (texts []string) {
 func (b *endpointBench) texts() []string {
 	b.settle()
 	stored := b.stored()
-	require.NotNil(b.t, stored)
+	require.NotNil(b.T, stored)
 	return subsetTexts(stored.Subsets)
 }
 
@@ -271,10 +245,10 @@ func TestEndpointsFollowServicesAndPods(t *testing.T) {
 		b.pod(webPod("a", "10.0.0.1", atIP("10.1.0.1", corev1.ConditionFalse)))
 		assert.Equal(t, []string{"|10.1.0.1: 00080/TCP"}, b.texts())
 
-		pod, err := b.client.Pods().Get(t.Context(), "a")
+		pod, err := b.API.Pods().Get(t.Context(), "a")
 		require.NoError(t, err)
 		atIP("10.1.0.1", corev1.ConditionTrue)(pod)
-		_, err = b.client.Pods().UpdateStatus(t.Context(), pod)
+		_, err = b.API.Pods().UpdateStatus(t.Context(), pod)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"10.1.0.1|: 00080/TCP"}, b.texts())
 		stored := b.stored()
@@ -282,12 +256,12 @@ func TestEndpointsFollowServicesAndPods(t *testing.T) {
 		assert.Equal(t, corev1.EndpointAddress{IP: "10.1.0.1", NodeName: new("10.0.0.1"),
 			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "a", UID: pod.UID}}, stored.Subsets[0].Addresses[0])
 
-		_, err = b.client.Pods().Change(t.Context(), "a", func(pod *corev1.Pod) error { pod.Labels["rev"] = "2"; return nil })
+		_, err = b.API.Pods().Change(t.Context(), "a", func(pod *corev1.Pod) error { pod.Labels["rev"] = "2"; return nil })
 		require.NoError(t, err)
 		b.settle()
 		assert.Equal(t, stored.ResourceVersion, b.stored().ResourceVersion, "nothing has changed")
 
-		_, err = b.client.Services().Change(t.Context(), "web", func(service *corev1.Service) error {
+		_, err = b.API.Services().Change(t.Context(), "web", func(service *corev1.Service) error {
 			service.Spec.Ports[0].TargetPort = intstr.FromInt32(99)
 			service.Labels = map[string]string{"tier": "front"}
 			return nil
@@ -296,10 +270,10 @@ func TestEndpointsFollowServicesAndPods(t *testing.T) {
 		assert.Equal(t, []string{"10.1.0.1|: 00099/TCP"}, b.texts())
 		assert.Equal(t, "front", b.stored().Labels["tier"])
 
-		_, err = b.client.Pods().Change(t.Context(), "a", func(pod *corev1.Pod) error { pod.Labels["app"] = "db"; return nil })
+		_, err = b.API.Pods().Change(t.Context(), "a", func(pod *corev1.Pod) error { pod.Labels["app"] = "db"; return nil })
 		require.NoError(t, err)
 		assert.Empty(t, b.texts())
-		require.NoError(t, b.client.Services().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		require.NoError(t, b.API.Services().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		b.settle()
 		assert.Nil(t, b.stored())
 	})
@@ -312,9 +286,9 @@ func TestEndpointsThatSomebodyChangedAreMadeRightAgain(t *testing.T) {
 		b.pod(webPod("a", "10.0.0.1", atIP("10.1.0.1", corev1.ConditionTrue)))
 		want := []string{"10.1.0.1|: 00080/TCP"}
 		require.Equal(t, want, b.texts())
-		require.NoError(t, b.client.Endpoints().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		require.NoError(t, b.API.Endpoints().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		assert.Equal(t, want, b.texts())
-		_, err := b.client.Endpoints().Change(t.Context(), "web", func(endpoints *corev1.Endpoints) error {
+		_, err := b.API.Endpoints().Change(t.Context(), "web", func(endpoints *corev1.Endpoints) error {
 			endpoints.Subsets = nil
 			endpoints.Annotations = map[string]string{"a": "b"}
 			return nil
@@ -332,19 +306,19 @@ func TestEndpointsOfOthersStay(t *testing.T) {
 		none.Spec.Selector = nil
 		b.service(none)
 		for _, name := range []string{"web", "nobody"} {
-			_, err := b.client.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: []corev1.EndpointSubset{
+			_, err := b.API.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name}, Subsets: []corev1.EndpointSubset{
 				{Addresses: []corev1.EndpointAddress{{IP: "10.2.0.1"}}, Ports: []corev1.EndpointPort{{Port: 1}}}}})
 			require.NoError(t, err)
 		}
 		assert.Equal(t, []string{"10.2.0.1|: 00001/TCP"}, b.texts())
-		_, err := b.client.Endpoints().Get(t.Context(), "nobody")
+		_, err := b.API.Endpoints().Get(t.Context(), "nobody")
 		assert.NoError(t, err)
 	})
 }
 
 func TestEndpointsWhoseServiceWentWhileNobodyLookedAreDeleted(t *testing.T) {
 	inEndpointBubble(t, func(t *testing.T, b *endpointBench) {
-		_, err := b.client.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web",
+		_, err := b.API.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web",
 			Labels: map[string]string{endpointsManagedBy: endpointsManager}}})
 		require.NoError(t, err)
 		b.run()
@@ -386,7 +360,7 @@ func TestEndpointsThatTodaysAPICannotSayAreLeftToTheServer(t *testing.T) {
 func TestEndpointsThatAreRightAreNotWrittenOnlyForTheLabel(t *testing.T) {
 	inEndpointBubble(t, func(t *testing.T, b *endpointBench) {
 		b.service(webService())
-		made, err := b.client.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web"}})
+		made, err := b.API.Endpoints().Create(t.Context(), &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: "web"}})
 		require.NoError(t, err)
 		b.run()
 		b.settle()
@@ -395,11 +369,8 @@ func TestEndpointsThatAreRightAreNotWrittenOnlyForTheLabel(t *testing.T) {
 }
 
 func TestEndpointsAreRightAfterFaults(t *testing.T) {
-	for name, fault := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
-		"lost answers": func(_ http.ResponseWriter, req *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), req)
-			panic(http.ErrAbortHandler)
-		},
+	for name, fault := range map[string]controllertest.Fault{
+		"lost answers": controllertest.LoseAnswer,
 		"refusals": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			http.Error(w, "no", http.StatusForbidden)
 		},
@@ -408,16 +379,8 @@ func TestEndpointsAreRightAfterFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inEndpointBubble(t, func(t *testing.T, b *endpointBench) {
-				var mu sync.Mutex
-				left := 5
-				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-					mu.Lock()
-					hit := req.UserAgent() == "controller" && req.Method != http.MethodGet && left > 0
-					if hit {
-						left--
-					}
-					mu.Unlock()
-					if hit {
+				b.InterceptWrites("", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+					if number <= 5 {
 						fault(w, req, next)
 						return
 					}
@@ -428,7 +391,7 @@ func TestEndpointsAreRightAfterFaults(t *testing.T) {
 				b.pod(webPod("a", "10.0.0.1", atIP("10.1.0.1", corev1.ConditionTrue)))
 				time.Sleep(time.Minute)
 				assert.Equal(t, []string{"10.1.0.1|: 00080/TCP"}, b.texts())
-				require.NoError(t, b.client.Services().Delete(t.Context(), "web", metav1.DeleteOptions{}))
+				require.NoError(t, b.API.Services().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 				time.Sleep(time.Minute)
 				b.settle()
 				assert.Nil(t, b.stored())
@@ -459,9 +422,9 @@ func TestEndpointsAreRightAfterAnOutageAndByAnotherController(t *testing.T) {
 func TestTheWorkOnEndpointsCanBeTraced(t *testing.T) {
 	inEndpointBubble(t, func(t *testing.T, b *endpointBench) {
 		b.service(webService())
-		objects := informers.New(b.client, 0)
+		objects := informers.New(b.API, 0)
 		keys := make(chan string, 10)
-		e := NewEndpointController(Config{Client: b.client, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
+		e := NewEndpointController(Config{Client: b.API, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
 			return func(ctx context.Context, key string) error { keys <- key; return sync(ctx, key) }
 		}})
 		ctx, cancel := context.WithCancel(t.Context())

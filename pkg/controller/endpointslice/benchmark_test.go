@@ -14,6 +14,8 @@ import (
 
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/servertest"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
 // Benchmark5000PodsBecomeReady measures the time until slices say that 5,000 pods are ready, and what the controller writes
@@ -21,8 +23,8 @@ import (
 func Benchmark5000PodsBecomeReady(b *testing.B) {
 	const count = 5000
 	for b.Loop() {
-		server := servertest.Start(b)
-		client := server.Client(b, "test")
+		bench := controllertest.New(b)
+		server, client := bench.Server, bench.API
 		var writes, bytes atomic.Int64
 		server.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.UserAgent() == "controller" && req.Method != http.MethodGet {
@@ -31,7 +33,7 @@ func Benchmark5000PodsBecomeReady(b *testing.B) {
 			}
 			next.ServeHTTP(w, req)
 		})
-		config := Config{Client: server.Client(b, "controller"), Informers: informers.New(server.Client(b, "informers"), 10*time.Second), Recorder: &events{}}
+		config := Config{Client: server.Client(b, "controller"), Informers: informers.New(server.Client(b, "informers"), 10*time.Second), Recorder: bench}
 		controller := NewEndpointSliceController(config)
 		servertest.Run(b, func(ctx context.Context) {
 			config.Informers.Run(ctx)

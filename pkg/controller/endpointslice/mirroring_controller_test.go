@@ -1,7 +1,6 @@
 package endpointslice
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,45 +14,33 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
-	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller/controllertest"
 )
 
-// bench is a server with two controllers, in a synctest bubble.
-type bench struct {
-	t      *testing.T
-	client *clientv1.Client
-}
+// bench is a server with two controllers.
+type bench struct{ *controllertest.Bench }
 
 func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := servertest.Start(t)
+	controllertest.InBubble(t, func(t *testing.T, shared *controllertest.Bench) {
 		for range 2 {
-			config := Config{Client: server.Client(t, "controller"), Informers: informers.New(server.Client(t, "informers"), 0)}
-			controller := NewMirroringController(config)
-			servertest.Run(t, func(ctx context.Context) {
-				config.Informers.Run(ctx)
-				controller.Run(ctx, 2)
-			})
+			controllertest.Run(shared, 0, NewMirroringController)
 		}
-		test(t, &bench{t, server.Client(t, "test")})
+		test(t, &bench{shared})
 	})
 }
 
 // has asserts what the slices say once nothing happens any more.
 func (b *bench) has(want map[string]string) {
-	b.t.Helper()
+	b.T.Helper()
 	time.Sleep(time.Second)
 	synctest.Wait()
 	has := map[string]string{}
-	for slice, err := range b.client.EndpointSlices().All(b.t.Context(), metav1.ListOptions{}) {
-		require.NoError(b.t, err)
+	for slice, err := range b.API.EndpointSlices().All(b.T.Context(), metav1.ListOptions{}) {
+		require.NoError(b.T, err)
 		has[slice.Name] = inShort(slice)
 	}
-	assert.Equal(b.t, want, has)
+	assert.Equal(b.T, want, has)
 }
 
 func inShort(slice *discoveryv1.EndpointSlice) string {
@@ -74,24 +61,24 @@ func at(ips ...string) *corev1.Endpoints {
 
 func TestSlicesSayWhatEndpointsSay(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
-		created, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+		created, err := b.API.Endpoints().Create(t.Context(), at("10.0.0.1"))
 		require.NoError(t, err)
 		b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
 		second := SlicesOf(&corev1.Endpoints{ObjectMeta: created.ObjectMeta, Subsets: at("1.1.1.1", "1.1.1.2").Subsets})[1].Name
-		_, err = b.client.Endpoints().Update(t.Context(), at("fd00::1", "10.0.0.2"))
+		_, err = b.API.Endpoints().Update(t.Context(), at("fd00::1", "10.0.0.2"))
 		require.NoError(t, err)
 		b.has(map[string]string{"db": "IPv6 [fd00::1] of db by endpointslice.kube2014", second: "IPv4 [10.0.0.2] of db by endpointslice.kube2014"})
-		require.NoError(t, b.client.EndpointSlices().Delete(t.Context(), second, metav1.DeleteOptions{}))
-		_, err = b.client.EndpointSlices().Change(t.Context(), "db", func(slice *discoveryv1.EndpointSlice) error {
+		require.NoError(t, b.API.EndpointSlices().Delete(t.Context(), second, metav1.DeleteOptions{}))
+		_, err = b.API.EndpointSlices().Change(t.Context(), "db", func(slice *discoveryv1.EndpointSlice) error {
 			slice.Endpoints = nil
 			return nil
 		})
 		require.NoError(t, err)
 		b.has(map[string]string{"db": "IPv6 [fd00::1] of db by endpointslice.kube2014", second: "IPv4 [10.0.0.2] of db by endpointslice.kube2014"})
-		_, err = b.client.Endpoints().Update(t.Context(), at())
+		_, err = b.API.Endpoints().Update(t.Context(), at())
 		require.NoError(t, err)
 		b.has(map[string]string{"db": "IPv4 [] of db by endpointslice.kube2014"})
-		require.NoError(t, b.client.Endpoints().Delete(t.Context(), "db", metav1.DeleteOptions{}))
+		require.NoError(t, b.API.Endpoints().Delete(t.Context(), "db", metav1.DeleteOptions{}))
 		b.has(map[string]string{})
 	})
 }
@@ -103,18 +90,18 @@ func TestTheControllerStepsBackForTodays(t *testing.T) {
 				other := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: "db"}}, AddressType: discoveryv1.AddressTypeIPv4}
 				if by != "" {
 					other.Labels[discoveryv1.LabelManagedBy] = by
-					_, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+					_, err := b.API.Endpoints().Create(t.Context(), at("10.0.0.1"))
 					require.NoError(t, err)
 					b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
 				}
-				_, err := b.client.EndpointSlices().Create(t.Context(), other)
+				_, err := b.API.EndpointSlices().Create(t.Context(), other)
 				require.NoError(t, err)
 				if by == "" {
-					_, err := b.client.Endpoints().Create(t.Context(), at("10.0.0.1"))
+					_, err := b.API.Endpoints().Create(t.Context(), at("10.0.0.1"))
 					require.NoError(t, err)
 				}
 				b.has(map[string]string{name: "IPv4 [] of db by " + by})
-				require.NoError(t, b.client.EndpointSlices().Delete(t.Context(), name, metav1.DeleteOptions{}))
+				require.NoError(t, b.API.EndpointSlices().Delete(t.Context(), name, metav1.DeleteOptions{}))
 				b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
 			})
 		})
@@ -127,12 +114,12 @@ func TestEndpointsThatAreNotForSlicesHaveNone(t *testing.T) {
 		skipped.Labels[discoveryv1.LabelSkipMirror] = "true"
 		election.Name, election.Annotations = "leader", map[string]string{electionAnnotation: "{}"}
 		for _, endpoints := range []*corev1.Endpoints{skipped, election} {
-			_, err := b.client.Endpoints().Create(t.Context(), endpoints)
+			_, err := b.API.Endpoints().Create(t.Context(), endpoints)
 			require.NoError(t, err)
 		}
 		b.has(map[string]string{})
 		delete(skipped.Labels, discoveryv1.LabelSkipMirror)
-		_, err := b.client.Endpoints().Update(t.Context(), skipped)
+		_, err := b.API.Endpoints().Update(t.Context(), skipped)
 		require.NoError(t, err)
 		b.has(map[string]string{"db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
 	})

@@ -2,11 +2,8 @@ package endpointslice
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,41 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"kube2014/pkg/controller/controllertest"
 )
-
-// sharedRandom may be used by several goroutines.
-type sharedRandom struct {
-	mu     sync.Mutex
-	random *rand.Rand
-}
-
-func (r *sharedRandom) IntN(n int) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.random.IntN(n)
-}
-
-// disturb lets one of four requests of the controllers go wrong, and their watches be late.
-func disturb(random *sharedRandom) func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-	return func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-		switch roll := random.IntN(16); {
-		case req.UserAgent() == "test":
-		case req.URL.Query().Has("watch"):
-			time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
-		case roll == 0:
-			loseAnswer(w, req, next)
-		case roll == 1:
-			panic(http.ErrAbortHandler)
-		case roll == 2:
-			http.Error(w, "by chance", http.StatusInternalServerError)
-			return
-		case roll == 3:
-			http.Error(w, "by chance", http.StatusConflict)
-			return
-		}
-		next.ServeHTTP(w, req)
-	}
-}
 
 // Pods and services change, the controller is restarted, there are two of it, and requests go wrong. In the end each pod
 // is in one slice, as it is in the endpoints.
@@ -62,14 +27,14 @@ func TestSlicesAgreeWithEndpointsAfterRandomChanges(t *testing.T) {
 	for seed := range seeds {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			inPodBubble(t, func(t *testing.T, b *podBench) {
-				random := &sharedRandom{random: rand.New(rand.NewPCG(uint64(seed), 7))}
+				random := controllertest.NewRandom(uint64(seed), 7)
 				b.create(web())
 				var there []string
 				for i := range 120 {
 					there = append(there, fmt.Sprintf("a%03d", i))
 					b.pods(podOf(there[i], fmt.Sprint("10.1.0.", i+1)))
 				}
-				b.Intercept(disturb(random))
+				b.Intercept(random.Faults(20))
 				b.runEndpoints()
 				stop, stopOther := b.run(), b.run()
 				for i := range 100 {
@@ -98,13 +63,13 @@ func TestSlicesAgreeWithEndpointsAfterRandomChanges(t *testing.T) {
 							service.Spec.Selector = []map[string]string{{"app": "web"}, nil}[i%2]
 						})
 					}
-					time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+					time.Sleep(random.Milliseconds(400))
 				}
 				b.change(func(service *corev1.Service) { service.Spec.Selector = map[string]string{"app": "web"} })
 				b.Intercept(nil)
-				time.Sleep(2 * time.Minute)
+				b.Settle(30 * time.Minute) // for watches that are held
 
-				endpoints, err := b.client.Endpoints().Get(t.Context(), "web")
+				endpoints, err := b.API.Endpoints().Get(t.Context(), "web")
 				require.NoError(t, err)
 				want, has := []string{}, []string{}
 				for _, subset := range endpoints.Subsets {
@@ -115,7 +80,7 @@ func TestSlicesAgreeWithEndpointsAfterRandomChanges(t *testing.T) {
 						want = append(want, fmt.Sprint(address.TargetRef.Name, " ", address.IP, " ", subset.Ports[0].Port, " not ready"))
 					}
 				}
-				for slice, err := range b.client.EndpointSlices().All(t.Context(), metav1.ListOptions{}) {
+				for slice, err := range b.API.EndpointSlices().All(t.Context(), metav1.ListOptions{}) {
 					require.NoError(t, err)
 					assert.True(t, isControllers(slice))
 					assert.LessOrEqual(t, len(slice.Endpoints), maxPerSlice)

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,50 +19,27 @@ import (
 
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/servertest"
-	clientv1 "kube2014/pkg/client/v1"
+
+	"kube2014/pkg/controller/controllertest"
 )
 
-// nodeBench is a server with nodes, pods and a node controller, in a synctest bubble.
+// nodeBench is a server with nodes, pods and a node controller.
 type nodeBench struct {
-	*servertest.Server
-	t      *testing.T
-	client *clientv1.Client
-	skew   time.Duration // of the kubelets' clocks
-
-	mu     sync.Mutex // guards events
-	events []string
+	*controllertest.Bench
+	skew time.Duration // of the kubelets' clocks
 }
 
 func inNodeBubble(t *testing.T, test func(t *testing.T, b *nodeBench)) {
 	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := servertest.Start(t)
-		test(t, &nodeBench{Server: server, t: t, client: server.Client(t, "test")})
-	})
-}
-
-// Eventf implements record.EventRecorder.
-func (b *nodeBench) Eventf(about clientv1.Object, eventType, reason, message string, args ...interface{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.events = append(b.events, fmt.Sprintf("%s %s %s: %s", about.GetName(), eventType, reason, fmt.Sprintf(message, args...)))
-}
-
-func (b *nodeBench) takeEvents() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	events := b.events
-	b.events = nil
-	return events
+	controllertest.InBubble(t, func(t *testing.T, shared *controllertest.Bench) { test(t, &nodeBench{Bench: shared}) })
 }
 
 // run runs a controller until the function that it returns is called.
 func (b *nodeBench) run() (stop func()) {
-	client := b.Client(b.t, "controller")
+	client := b.Client(b.T, "controller")
 	objects := informers.New(client, 0)
 	n := NewNodeController(Config{Client: client, Informers: objects, Recorder: b})
-	return servertest.Run(b.t, func(ctx context.Context) {
+	return servertest.Run(b.T, func(ctx context.Context) {
 		objects.Run(ctx)
 		n.Run(ctx)
 	})
@@ -73,11 +48,11 @@ func (b *nodeBench) run() (stop func()) {
 // kubelets makes nodes, or takes those that exist, and posts their status each 10 s until the
 // function that it returns is called. The first does so now, each other one a second later.
 func (b *nodeBench) kubelets(names ...string) (stop func()) {
-	ctx, cancel := context.WithCancel(b.t.Context())
+	ctx, cancel := context.WithCancel(b.T.Context())
 	var running sync.WaitGroup
 	for i, name := range names {
-		_, err := b.client.Nodes().Create(b.t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		require.True(b.t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
+		_, err := b.API.Nodes().Create(b.T.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		require.True(b.T, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
 		running.Go(func() {
 			wait := time.Duration(i) * time.Second
 			for {
@@ -92,13 +67,13 @@ func (b *nodeBench) kubelets(names ...string) (stop func()) {
 		})
 	}
 	stop = func() { cancel(); running.Wait() }
-	b.t.Cleanup(stop)
+	b.T.Cleanup(stop)
 	return stop
 }
 
 // post posts the status of a node, if the server can be reached.
 func (b *nodeBench) post(ctx context.Context, name string) {
-	node, err := b.client.Nodes().Get(ctx, name)
+	node, err := b.API.Nodes().Get(ctx, name)
 	if err != nil {
 		return
 	}
@@ -108,7 +83,7 @@ func (b *nodeBench) post(ctx context.Context, name string) {
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: now},
 		{Type: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, LastHeartbeatTime: now},
 	}
-	_, _ = b.client.Nodes().UpdateStatus(ctx, node) // the next one comes in 10 s
+	_, _ = b.API.Nodes().UpdateStatus(ctx, node) // the next one comes in 10 s
 }
 
 // pods makes pods of a controller, named after their nodes.
@@ -124,38 +99,20 @@ func (b *nodeBench) pod(name, node, owner string) {
 	if owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: owner, Name: "web", UID: "u", Controller: new(true)}}
 	}
-	made, err := b.client.Pods().Create(b.t.Context(), pod)
-	require.NoError(b.t, err)
-	made.Status.Phase = corev1.PodRunning
-	made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	_, err = b.client.Pods().UpdateStatus(b.t.Context(), made)
-	require.NoError(b.t, err)
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	b.CreatePod(pod)
 }
 
 // names returns the names of the pods.
-func (b *nodeBench) names() string {
-	pods, err := b.client.Pods().List(b.t.Context(), metav1.ListOptions{})
-	require.NoError(b.t, err)
-	var names []string
-	for _, pod := range pods.Items {
-		names = append(names, pod.Name)
-	}
-	return strings.Join(names, " ")
-}
+func (b *nodeBench) names() string { return strings.Join(b.PodNames(), " ") }
 
 func (b *nodeBench) node(name string) *corev1.Node {
-	node, err := b.client.Nodes().Get(b.t.Context(), name)
-	require.NoError(b.t, err)
-	return node
+	return controllertest.Get(b.T, b.API.Nodes(), name)
 }
 
 func (b *nodeBench) ready(name string) corev1.ConditionStatus {
 	return nodeCondition(b.node(name), corev1.NodeReady).Status
-}
-
-func (b *nodeBench) wait(while time.Duration) {
-	time.Sleep(while)
-	synctest.Wait()
 }
 
 // K74.
@@ -168,17 +125,17 @@ func TestThePodsOfANodeThatStopsGoAfterTheGracePeriod(t *testing.T) {
 				stop := b.kubelets("c")
 				b.podsOn("a", "b", "c")
 				b.run()
-				b.wait(5*time.Minute + 3*time.Second)
+				b.Settle(5*time.Minute + 3*time.Second)
 				require.Equal(t, "web-a web-b web-c", b.names())
-				require.Empty(t, b.takeEvents())
+				require.Empty(t, b.TakeEvents())
 
 				stop()
-				b.wait(36 * time.Second) // the last heartbeat was 3 s before
+				b.Settle(36 * time.Second) // the last heartbeat was 3 s before
 				assert.Equal(t, "web-a web-b web-c", b.names())
 				assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
-				b.wait(10 * time.Second)
+				b.Settle(10 * time.Second)
 				assert.Equal(t, "web-a web-b", b.names())
-				assert.Equal(t, []string{"c Normal NodeNotReady: Node c status is now: NodeNotReady"}, b.takeEvents())
+				assert.Equal(t, []string{"c Normal NodeNotReady: Node c status is now: NodeNotReady"}, b.TakeEvents())
 				ready := nodeCondition(b.node("c"), corev1.NodeReady)
 				assert.Equal(t, corev1.ConditionUnknown, ready.Status)
 				assert.Equal(t, "NodeStatusUnknown", ready.Reason)
@@ -189,14 +146,14 @@ func TestThePodsOfANodeThatStopsGoAfterTheGracePeriod(t *testing.T) {
 
 				version := b.node("c").ResourceVersion
 				b.podsOn("c") // a pod that comes later
-				b.wait(10 * time.Second)
+				b.Settle(10 * time.Second)
 				assert.Equal(t, "web-a web-b", b.names())
 				assert.Equal(t, version, b.node("c").ResourceVersion, "it is marked once")
-				assert.Empty(t, b.takeEvents())
+				assert.Empty(t, b.TakeEvents())
 
 				b.kubelets("c")
 				b.podsOn("c")
-				b.wait(5 * time.Minute)
+				b.Settle(5 * time.Minute)
 				assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
 				assert.Equal(t, "web-a web-b web-c", b.names(), "it is back")
 			})
@@ -209,15 +166,15 @@ func TestNothingIsDeletedAfterAnOutageOfTheServer(t *testing.T) {
 		b.kubelets("a", "b", "c")
 		b.podsOn("a", "b", "c")
 		b.run()
-		b.wait(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		for range 3 {
 			b.Stop()
-			b.wait(10 * time.Minute)
+			b.Settle(10 * time.Minute)
 			b.Restart()
-			b.wait(2 * time.Minute)
+			b.Settle(2 * time.Minute)
 			assert.Equal(t, "web-a web-b web-c", b.names())
 		}
-		assert.Empty(t, b.takeEvents())
+		assert.Empty(t, b.TakeEvents())
 	})
 }
 
@@ -227,16 +184,16 @@ func TestKubeletsHaveANewGracePeriodAfterAnOutage(t *testing.T) {
 		stop := b.kubelets("c")
 		b.podsOn("a", "b", "c")
 		b.run()
-		b.wait(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		stop()
-		b.wait(30 * time.Second)
+		b.Settle(30 * time.Second)
 		b.Stop()
-		b.wait(10 * time.Minute)
+		b.Settle(10 * time.Minute)
 		b.Restart()
-		b.wait(38 * time.Second)
+		b.Settle(38 * time.Second)
 		assert.Equal(t, "web-a web-b web-c", b.names())
-		assert.Empty(t, b.takeEvents())
-		b.wait(15 * time.Second)
+		assert.Empty(t, b.TakeEvents())
+		b.Settle(15 * time.Second)
 		assert.Equal(t, "web-a web-b", b.names())
 	})
 }
@@ -247,18 +204,18 @@ func TestNoPodIsDeletedWhileAllNodesAreSilent(t *testing.T) {
 		stop := b.kubelets("a", "b", "c", "d", "e", "f", "g", "h")
 		b.podsOn("a", "b", "c", "h")
 		b.run()
-		b.wait(2*time.Minute + 5*time.Second)
+		b.Settle(2*time.Minute + 5*time.Second)
 		stop() // the last heartbeats are up to 10 s apart
-		b.wait(10 * time.Minute)
+		b.Settle(10 * time.Minute)
 		assert.Equal(t, "web-a web-b web-c web-h", b.names())
-		assert.Len(t, b.takeEvents(), 8)
+		assert.Len(t, b.TakeEvents(), 8)
 		assert.Equal(t, corev1.ConditionUnknown, b.ready("h"))
 
 		b.kubelets("a")
-		b.wait(38 * time.Second) // the others have that long, too
+		b.Settle(38 * time.Second) // the others have that long, too
 		assert.Equal(t, "web-a web-b web-c web-h", b.names())
 		b.kubelets("b")
-		b.wait(15 * time.Second)
+		b.Settle(15 * time.Second)
 		assert.Equal(t, "web-a web-b", b.names())
 	})
 }
@@ -273,16 +230,16 @@ func TestABarePodOfANodeThatStopsStays(t *testing.T) {
 		b.pod("db-0", "c", "StatefulSet")
 		b.pod("ended", "c", "")
 		b.pod("unknown", "c", "Widget")
-		pods := b.client.Pods()
+		pods := b.API.Pods()
 		ended, err := pods.Get(t.Context(), "ended")
 		require.NoError(t, err)
 		ended.Status.Phase = corev1.PodSucceeded
 		_, err = pods.UpdateStatus(t.Context(), ended)
 		require.NoError(t, err)
 		b.run()
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		stop()
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, "bare daemon db-0 ended static", b.names())
 		for _, name := range []string{"bare", "daemon", "db-0", "static"} {
 			pod, err := pods.Get(t.Context(), name)
@@ -298,7 +255,7 @@ func TestABarePodOfANodeThatStopsStays(t *testing.T) {
 		assert.Equal(t, corev1.PodSucceeded, ended.Status.Phase)
 		marked, err := pods.Get(t.Context(), "bare")
 		require.NoError(t, err)
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		again, err := pods.Get(t.Context(), "bare")
 		require.NoError(t, err)
 		assert.Equal(t, marked.ResourceVersion, again.ResourceVersion, "it is marked once")
@@ -312,13 +269,13 @@ func TestAPodThatNobodyWillEndGoesWithItsNode(t *testing.T) {
 		b.pod("bare", "c", "")
 		b.pod("ends", "c", "")
 		b.run()
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		stop()
-		require.NoError(t, b.client.Pods().Delete(t.Context(), "ends", metav1.DeleteOptions{}))
-		b.wait(5 * time.Minute)
+		require.NoError(t, b.API.Pods().Delete(t.Context(), "ends", metav1.DeleteOptions{}))
+		b.Settle(5 * time.Minute)
 		assert.Equal(t, "bare ends", b.names(), "the kubelet may come back and end it")
-		require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
-		b.wait(time.Minute)
+		require.NoError(t, b.API.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+		b.Settle(time.Minute)
 		assert.Equal(t, "bare", b.names())
 	})
 }
@@ -331,14 +288,14 @@ func TestThePodsOfANodeThatIsGoneGoAfterTheGracePeriod(t *testing.T) {
 		b.pod("bare", "c", "")
 		b.pod("db-0", "c", "StatefulSet")
 		b.run()
-		b.wait(time.Minute + 2*time.Second)
+		b.Settle(time.Minute + 2*time.Second)
 		stop()
-		require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
-		b.wait(40 * time.Second)
+		require.NoError(t, b.API.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+		b.Settle(40 * time.Second)
 		assert.Equal(t, "bare db-0 web-a web-c", b.names())
-		b.wait(10 * time.Second)
+		b.Settle(10 * time.Second)
 		assert.Equal(t, "bare web-a", b.names())
-		bare, err := b.client.Pods().Get(t.Context(), "bare")
+		bare, err := b.API.Pods().Get(t.Context(), "bare")
 		require.NoError(t, err)
 		assert.Equal(t, corev1.PodUnknown, bare.Status.Phase)
 	})
@@ -352,10 +309,10 @@ func TestANodeThatIsMadeAgainHasANewGracePeriod(t *testing.T) {
 		b.post(t.Context(), "c")
 		b.run()
 		for range 5 {
-			b.wait(30 * time.Second)
-			require.NoError(t, b.client.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
-			b.wait(20 * time.Second)
-			_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
+			b.Settle(30 * time.Second)
+			require.NoError(t, b.API.Nodes().Delete(t.Context(), "c", metav1.DeleteOptions{}))
+			b.Settle(20 * time.Second)
+			_, err := b.API.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "c"}})
 			require.NoError(t, err)
 			b.post(t.Context(), "c")
 		}
@@ -366,16 +323,16 @@ func TestANodeThatIsMadeAgainHasANewGracePeriod(t *testing.T) {
 func TestANodeThatNeverHadAKubeletIsLeftAlone(t *testing.T) {
 	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
 		b.kubelets("a")
-		_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
+		_, err := b.API.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
 		require.NoError(t, err)
 		b.podsOn("m1")
 		b.pod("bare", "m1", "")
 		b.pod("waits", "", "ReplicationController")
 		b.run()
-		b.wait(10 * time.Minute)
+		b.Settle(10 * time.Minute)
 		assert.Equal(t, "bare waits web-m1", b.names())
 		assert.Empty(t, b.node("m1").Status.Conditions)
-		assert.Empty(t, b.takeEvents())
+		assert.Empty(t, b.TakeEvents())
 	})
 }
 
@@ -384,30 +341,30 @@ func TestANodeHasTheTaintsOfItsConditions(t *testing.T) {
 		own, old := corev1.Taint{Key: "own", Effect: corev1.TaintEffectNoSchedule}, corev1.Taint{Key: "node.kubernetes.io/not-ready", Effect: corev1.TaintEffectNoSchedule}
 		driving := corev1.Taint{Key: old.Key, Effect: corev1.TaintEffectNoExecute}
 		for _, name := range []string{"a", "b", "new"} {
-			_, err := b.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{old, own, driving}}})
+			_, err := b.API.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{old, own, driving}}})
 			require.NoError(t, err)
 		}
 		b.kubelets("a")
 		stop := b.kubelets("b")
 		b.run()
-		b.wait(6 * time.Second)
+		b.Settle(6 * time.Second)
 		assert.Equal(t, []corev1.Taint{own, driving}, b.node("a").Spec.Taints)
 		assert.Equal(t, []corev1.Taint{old, own, driving}, b.node("new").Spec.Taints, "no kubelet says that it is ready")
 
 		stop()
-		_, err := b.client.Nodes().Change(t.Context(), "a", func(node *corev1.Node) error {
+		_, err := b.API.Nodes().Change(t.Context(), "a", func(node *corev1.Node) error {
 			node.Spec.Unschedulable = true
 			return nil
 		})
 		require.NoError(t, err)
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		added := func(key string) []corev1.Taint {
 			return []corev1.Taint{own, driving, {Key: key, Effect: corev1.TaintEffectNoSchedule}}
 		}
 		assert.Equal(t, added("node.kubernetes.io/unschedulable"), b.node("a").Spec.Taints)
 		assert.Equal(t, added("node.kubernetes.io/unreachable"), b.node("b").Spec.Taints)
 		b.kubelets("b")
-		b.wait(6 * time.Second)
+		b.Settle(6 * time.Second)
 		assert.Equal(t, []corev1.Taint{own, driving}, b.node("b").Spec.Taints)
 	})
 }
@@ -420,22 +377,19 @@ func TestAControllerThatStartsAgainGivesANewGracePeriod(t *testing.T) {
 		b.post(t.Context(), "c")
 		for range 5 {
 			stop := b.run()
-			b.wait(38 * time.Second)
+			b.Settle(38 * time.Second)
 			stop()
 		}
 		assert.Equal(t, "web-a web-c", b.names())
 		b.run()
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		assert.Equal(t, "web-a", b.names())
 	})
 }
 
 func TestWhatFailsIsTriedAgain(t *testing.T) {
-	for name, fault := range map[string]func(w http.ResponseWriter, req *http.Request, next http.Handler){
-		"lost answers": func(_ http.ResponseWriter, req *http.Request, next http.Handler) {
-			next.ServeHTTP(httptest.NewRecorder(), req)
-			panic(http.ErrAbortHandler)
-		},
+	for name, fault := range map[string]controllertest.Fault{
+		"lost answers": controllertest.LoseAnswer,
 		"refusals": func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			http.Error(w, "no", http.StatusForbidden)
 		},
@@ -448,22 +402,20 @@ func TestWhatFailsIsTriedAgain(t *testing.T) {
 				stop := b.kubelets("c")
 				b.podsOn("a", "c")
 				b.pod("bare", "c", "")
-				var left atomic.Int64
-				left.Store(6)
-				b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
-					if req.UserAgent() == "controller" && req.Method != http.MethodGet && left.Add(-1) >= 0 {
+				b.InterceptWrites("", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+					if number <= 6 {
 						fault(w, req, next)
 						return
 					}
 					next.ServeHTTP(w, req)
 				})
 				b.run()
-				b.wait(time.Minute)
+				b.Settle(time.Minute)
 				stop()
-				b.wait(2 * time.Minute)
+				b.Settle(2 * time.Minute)
 				assert.Equal(t, "bare web-a", b.names())
 				assert.Equal(t, corev1.ConditionUnknown, b.ready("c"))
-				bare, err := b.client.Pods().Get(t.Context(), "bare")
+				bare, err := b.API.Pods().Get(t.Context(), "bare")
 				require.NoError(t, err)
 				assert.Equal(t, "NodeLost", bare.Status.Reason)
 			})
@@ -481,16 +433,16 @@ func TestOnlyThePodThatWasSeenIsDeleted(t *testing.T) {
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.UserAgent() == "controller" && req.Method == http.MethodDelete {
 				replaced.Do(func() {
-					assert.NoError(t, b.client.Pods().Delete(t.Context(), "web-c", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+					assert.NoError(t, b.API.Pods().Delete(t.Context(), "web-c", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 					b.pod("web-c", "a", "ReplicationController")
 				})
 			}
 			next.ServeHTTP(w, req)
 		})
 		b.run()
-		b.wait(time.Minute)
+		b.Settle(time.Minute)
 		stop()
-		b.wait(5 * time.Minute)
+		b.Settle(5 * time.Minute)
 		replaced.Do(func() { t.Error("nothing was deleted") })
 		assert.Equal(t, "web-c", b.names())
 	})
@@ -547,7 +499,7 @@ func TestAKubeletThatComesBackWhileTheServerDoesNotAnswerKeepsItsPods(t *testing
 		stop := b.kubelets("c")
 		b.podsOn("a", "b", "c")
 		b.run()
-		b.wait(time.Minute + 3*time.Second)
+		b.Settle(time.Minute + 3*time.Second)
 		var marks atomic.Int64
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.UserAgent() == "controller" && req.Method == http.MethodPut && marks.Add(1) == 1 {
@@ -559,10 +511,10 @@ func TestAKubeletThatComesBackWhileTheServerDoesNotAnswerKeepsItsPods(t *testing
 			next.ServeHTTP(w, req)
 		})
 		stop()
-		b.wait(46 * time.Second)
+		b.Settle(46 * time.Second)
 		require.Equal(t, int64(1), marks.Load(), "the server is asked to mark the node")
 		b.kubelets("c")
-		b.wait(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		assert.Equal(t, "web-a web-b web-c", b.names())
 		assert.Equal(t, corev1.ConditionTrue, b.ready("c"))
 	})
@@ -576,7 +528,7 @@ func TestAKubeletThatComesBackWhileItsPodsAreDeletedKeepsTheOthers(t *testing.T)
 			b.pod(fmt.Sprint("web-", n), "c", "ReplicationController")
 		}
 		b.run()
-		b.wait(time.Minute + 3*time.Second)
+		b.Settle(time.Minute + 3*time.Second)
 		deleted := make(chan struct{}, 20)
 		b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if req.Method == http.MethodDelete {
@@ -588,7 +540,7 @@ func TestAKubeletThatComesBackWhileItsPodsAreDeletedKeepsTheOthers(t *testing.T)
 		stop()
 		<-deleted
 		b.kubelets("c")
-		b.wait(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		assert.Less(t, len(deleted), 5)
 		assert.Len(t, strings.Fields(b.names()), 19-len(deleted))
 	})
@@ -599,7 +551,7 @@ func TestAServerThatHangsForAWhileCostsNoPod(t *testing.T) {
 		b.kubelets("a", "b", "c")
 		b.podsOn("a", "b", "c")
 		b.run()
-		b.wait(61500 * time.Millisecond)
+		b.Settle(61500 * time.Millisecond)
 		var hangs atomic.Bool
 		hangs.Store(true)
 		goOn := make(chan struct{})
@@ -613,13 +565,13 @@ func TestAServerThatHangsForAWhileCostsNoPod(t *testing.T) {
 			}
 			next.ServeHTTP(w, req)
 		})
-		b.wait(31900 * time.Millisecond)
+		b.Settle(31900 * time.Millisecond)
 		hangs.Store(false)
 		b.post(t.Context(), "a") // it is the first that is heard again
-		b.wait(100 * time.Millisecond)
+		b.Settle(100 * time.Millisecond)
 		close(goOn)
-		b.wait(2 * time.Minute)
+		b.Settle(2 * time.Minute)
 		assert.Equal(t, "web-a web-b web-c", b.names())
-		assert.Empty(t, b.takeEvents())
+		assert.Empty(t, b.TakeEvents())
 	})
 }
