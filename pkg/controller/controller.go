@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/client/record"
@@ -50,6 +52,9 @@ func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handl
 	}
 	return cache.Handler[T]{OnAdd: add, OnUpdate: func(old, object T) { add(old); add(object) }, OnDelete: add}
 }
+
+// OwnKey is a cache.IndexFunc for a Handler: the key of an object itself.
+func OwnKey[T metav1.Object](object T) []string { return []string{cache.Key(object)} }
 
 // Each does something for items, one after the other, until that fails, and waits until the copies show what was done. It
 // reports whether it did something that the copies will show. An item with neither an expectation nor an error is the last.

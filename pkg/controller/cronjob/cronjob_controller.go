@@ -40,10 +40,8 @@ func NewCronJobController(config Config) *CronJobController {
 	c := &CronJobController{config: config, queue: workqueue.New("cronjob_controller")}
 	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
-	add := func(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
-	change := func(_, cronJob *batchv1.CronJob) { add(cronJob) }
 	c.synced = []func() bool{
-		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: add, OnUpdate: change}),
+		c.cronJobs.AddHandler(controller.Handler(c.queue, controller.OwnKey[*batchv1.CronJob])),
 		c.jobs.AddHandler(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind))),
 	}
 	return c

@@ -36,9 +36,8 @@ func NewDeploymentController(config Config) *DeploymentController {
 	c.deployments.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	c.sets.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	c.sets.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
-	add := func(d *appsv1.Deployment) { c.queue.Add(cache.Key(d)) }
 	c.synced = []func() bool{
-		c.deployments.AddHandler(cache.Handler[*appsv1.Deployment]{OnAdd: add, OnUpdate: func(_, d *appsv1.Deployment) { add(d) }}),
+		c.deployments.AddHandler(controller.Handler(c.queue, controller.OwnKey[*appsv1.Deployment])),
 		c.sets.AddHandler(cache.Handler[*appsv1.ReplicaSet]{OnAdd: c.setSeen, OnUpdate: c.setChanged, OnDelete: c.setSeen}),
 	}
 	return c

@@ -53,27 +53,18 @@ func NewEndpointController(config Config) *EndpointController {
 	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.synced = []func() bool{
-		i.Services().AddHandler(cache.Handler[*corev1.Service]{
-			OnAdd: e.serviceChanged, OnUpdate: func(_, service *corev1.Service) { e.serviceChanged(service) }, OnDelete: e.serviceChanged,
-		}),
+		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
 		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{
 			OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged,
 		}),
-		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{
-			OnAdd: e.endpointsChanged, OnUpdate: func(_, endpoints *corev1.Endpoints) { e.endpointsChanged(endpoints) }, OnDelete: e.endpointsChanged,
-		})}
+		i.Endpoints().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Endpoints])),
+	}
 	return e
 }
 
 // Run syncs endpoints with a number of workers until the context ends. It is called once.
 func (e *EndpointController) Run(ctx context.Context, workers int) {
 	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
-}
-
-func (e *EndpointController) serviceChanged(service *corev1.Service) { e.queue.Add(cache.Key(service)) }
-
-func (e *EndpointController) endpointsChanged(endpoints *corev1.Endpoints) {
-	e.queue.Add(cache.Key(endpoints))
 }
 
 // podUpdated queues the services that selected a pod, or select it now. In a resync nothing has

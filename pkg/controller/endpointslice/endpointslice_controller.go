@@ -49,10 +49,9 @@ func NewEndpointSliceController(config Config) *EndpointSliceController {
 	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.slices.Store().AddIndex(ofService, serviceKeys)
-	add := func(service *corev1.Service) { e.queue.Add(cache.Key(service)) }
 	e.synced = []func() bool{
 		i.Nodes().HasSynced,
-		i.Services().AddHandler(cache.Handler[*corev1.Service]{OnAdd: add, OnUpdate: func(_, service *corev1.Service) { add(service) }}),
+		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
 		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged}),
 		e.slices.AddHandler(cache.Handler[*discoveryv1.EndpointSlice]{OnAdd: e.sliceChanged, OnUpdate: e.sliceUpdated, OnDelete: e.sliceChanged}),
 	}

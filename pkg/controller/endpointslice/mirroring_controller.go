@@ -52,9 +52,8 @@ func NewMirroringController(config Config) *MirroringController {
 	i := config.Informers
 	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice mirroring controller")}
 	m.slices.AddIndex(ofService, serviceKeys)
-	add := func(endpoints *corev1.Endpoints) { m.queue.Add(cache.Key(endpoints)) }
 	m.synced = []func() bool{
-		i.Endpoints().AddHandler(cache.Handler[*corev1.Endpoints]{OnAdd: add, OnUpdate: func(_, endpoints *corev1.Endpoints) { add(endpoints) }, OnDelete: add}),
+		i.Endpoints().AddHandler(controller.Handler(m.queue, controller.OwnKey[*corev1.Endpoints])),
 		i.EndpointSlices().AddHandler(controller.Handler(m.queue, serviceKeys)),
 	}
 	return m

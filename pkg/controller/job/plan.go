@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 )
 
@@ -51,7 +52,7 @@ func (v *view) surplus() (surplus []*corev1.Pod) {
 func compareWork(a, b *corev1.Pod) int {
 	rank := func(pod *corev1.Pod) int {
 		switch {
-		case isReady(pod):
+		case controller.ReadyCondition(pod) != nil:
 			return 2
 		case pod.Status.Phase == corev1.PodRunning:
 			return 1
@@ -84,7 +85,7 @@ func (v *view) missing() (indexes []int, wait time.Duration) {
 func (v *view) pending(count int) (indexes []int) {
 	var taken []int
 	for _, pod := range v.pods {
-		if indexOf(pod) >= 0 && (isActive(pod) || replacesOnlyFailed(v.job) && isTerminating(pod)) {
+		if indexOf(pod) >= 0 && (controller.IsActive(pod) || replacesOnlyFailed(v.job) && isTerminating(pod)) {
 			taken = append(taken, indexOf(pod))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 )
 
@@ -35,21 +36,13 @@ type view struct {
 // event is what people are told.
 type event struct{ kind, reason, message string }
 
-// isActive reports whether a pod runs, or will.
-func isActive(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !pods.HasEnded(pod) }
-
 // isTerminating reports whether a pod is being deleted, and its containers still run.
-func isTerminating(pod *corev1.Pod) bool { return !isActive(pod) && !pods.HasEnded(pod) }
+func isTerminating(pod *corev1.Pod) bool { return !controller.IsActive(pod) && !pods.HasEnded(pod) }
 
 func hasSucceeded(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded }
 
 // isTracked reports whether a pod has the finalizer of those that are not counted.
 func isTracked(pod *corev1.Pod) bool { return slices.Contains(pod.Finalizers, tracker) }
-
-func isReady(pod *corev1.Pod) bool {
-	ready := pods.Condition(pod.Status.Conditions, corev1.PodReady)
-	return ready != nil && ready.Status == corev1.ConditionTrue
-}
 
 func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
@@ -71,9 +64,9 @@ func newView(job *batchv1.Job, owned []*corev1.Pod, now time.Time) *view {
 		switch {
 		case isTerminating(pod):
 			*v.status.Terminating++
-		case isActive(pod):
+		case controller.IsActive(pod):
 			v.active = append(v.active, pod)
-			if isReady(pod) {
+			if controller.ReadyCondition(pod) != nil {
 				*v.status.Ready++
 			}
 		}

@@ -39,17 +39,17 @@ func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
 // being deleted, or have ended, stay as they are.
 func (m *ReplicationManager) claims(s *set) (adopted, released []*corev1.Pod) {
 	for _, pod := range m.pods.Store().ByIndex(cache.OrphanIndex, s.GetNamespace()) {
-		if isActive(pod) && s.selects(pod) {
+		if controller.IsActive(pod) && s.selects(pod) {
 			adopted = append(adopted, pod)
 		}
 	}
 	for _, pod := range m.pods.Store().ByIndex(m.ownerNameIndex, cache.Key(s)) { // as kubectl replace --force leaves them
-		if metav1.GetControllerOfNoCopy(pod).UID != s.GetUID() && isActive(pod) && s.selects(pod) {
+		if metav1.GetControllerOfNoCopy(pod).UID != s.GetUID() && controller.IsActive(pod) && s.selects(pod) {
 			adopted = append(adopted, pod)
 		}
 	}
 	for _, pod := range controller.OwnedBy(m.pods.Store(), s) {
-		if isActive(pod) && !s.selects(pod) {
+		if controller.IsActive(pod) && !s.selects(pod) {
 			released = append(released, pod)
 		}
 	}

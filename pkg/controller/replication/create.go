@@ -61,7 +61,7 @@ func (m *ReplicationManager) ownPods(s *set) []*corev1.Pod {
 
 // activePods returns the pods of an object that count.
 func (m *ReplicationManager) activePods(s *set) []*corev1.Pod {
-	return slices.DeleteFunc(m.ownPods(s), func(pod *corev1.Pod) bool { return !isActive(pod) })
+	return slices.DeleteFunc(m.ownPods(s), func(pod *corev1.Pod) bool { return !controller.IsActive(pod) })
 }
 
 // freeNames returns the names of the lowest numbers that no pod has. A name that was requested

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 )
 
@@ -54,7 +55,7 @@ func (l loss) compare(a, b *corev1.Pod) int {
 	return cmp.Or(
 		compareTruth(a.Spec.NodeName != "", b.Spec.NodeName != ""),
 		cmp.Compare(phaseRank(a), phaseRank(b)),
-		compareTruth(readyCondition(a) != nil, readyCondition(b) != nil),
+		compareTruth(controller.ReadyCondition(a) != nil, controller.ReadyCondition(b) != nil),
 		cmp.Compare(deletionCost(a), deletionCost(b)),
 		cmp.Compare(l.crowds[b.Spec.NodeName], l.crowds[a.Spec.NodeName]),
 		cmp.Compare(l.ageRank(readySince(a)), l.ageRank(readySince(b))),
@@ -109,17 +110,9 @@ func (l loss) ageRank(since time.Time) int {
 	return int(math.Log2(float64(age)))
 }
 
-// readyCondition returns the condition Ready of a pod if it is true, else nil.
-func readyCondition(pod *corev1.Pod) *corev1.PodCondition {
-	if ready := pods.Condition(pod.Status.Conditions, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
-		return ready
-	}
-	return nil
-}
-
 // readySince returns since when a pod is ready; the zero time if it is not, or does not say.
 func readySince(pod *corev1.Pod) time.Time {
-	if condition := readyCondition(pod); condition != nil {
+	if condition := controller.ReadyCondition(pod); condition != nil {
 		return condition.LastTransitionTime.Time
 	}
 	return time.Time{}

@@ -15,7 +15,6 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/pods"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -78,7 +77,7 @@ func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
 		return
 	}
 	before, after := uidOfOwner(old), uidOfOwner(pod)
-	if before == after && isActive(old) == isActive(pod) && maps.Equal(old.Labels, pod.Labels) {
+	if before == after && controller.IsActive(old) == controller.IsActive(pod) && maps.Equal(old.Labels, pod.Labels) {
 		m.statusChanged(pod)
 		return
 	}
@@ -89,7 +88,7 @@ func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
 }
 
 func (m *ReplicationManager) podDeleted(pod *corev1.Pod) {
-	if !isActive(pod) {
+	if !controller.IsActive(pod) {
 		m.statusChanged(pod)
 		return
 	}
@@ -123,11 +122,6 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 			m.queue.Add(cache.Key(s))
 		}
 	}
-}
-
-// isActive reports whether a pod counts.
-func isActive(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && !pods.HasEnded(pod)
 }
 
 // sync gives the object of a key the pods that it wants, and updates its status.

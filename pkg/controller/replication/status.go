@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
 )
 
@@ -46,7 +47,7 @@ func statusOf(s *set, own []*corev1.Pod, now time.Time) (status appsv1.ReplicaSe
 	status = appsv1.ReplicaSetStatus{ObservedGeneration: s.GetGeneration(), TerminatingReplicas: new(int32)}
 	template := labels.SelectorFromSet(s.template.Labels)
 	for _, pod := range own {
-		if !isActive(pod) {
+		if !controller.IsActive(pod) {
 			if !pods.HasEnded(pod) {
 				*status.TerminatingReplicas++
 			}
@@ -56,7 +57,7 @@ func statusOf(s *set, own []*corev1.Pod, now time.Time) (status appsv1.ReplicaSe
 		if template.Matches(labels.Set(pod.Labels)) {
 			status.FullyLabeledReplicas++
 		}
-		if readyCondition(pod) == nil {
+		if controller.ReadyCondition(pod) == nil {
 			continue
 		}
 		status.ReadyReplicas++
