@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kube2014/pkg/client/cache"
@@ -56,6 +57,7 @@ func NewJobController(config Config) *JobController {
 	c := &JobController{config: config, queue: workqueue.New("job_controller")}
 	c.jobs, c.pods = config.Informers.Jobs(), config.Informers.Pods()
 	c.pods.Store().AddIndex(ownerIndex, ownerKey)
+	c.jobs.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	add := func(job *batchv1.Job) { c.queue.Add(cache.Key(job)) }
 	change := func(_, job *batchv1.Job) { add(job) }
 	forget := func(job *batchv1.Job) {
@@ -65,7 +67,7 @@ func NewJobController(config Config) *JobController {
 	}
 	c.synced = []func() bool{
 		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: change, OnDelete: forget}),
-		c.pods.AddHandler(controller.Handler(c.queue, ownerKey)),
+		c.pods.AddHandler(controller.Handler(c.queue, c.keysOf)),
 	}
 	return c
 }
@@ -82,6 +84,19 @@ func ownerKey(pod *corev1.Pod) []string {
 		return []string{cache.KeyOf(pod.Namespace, "")}
 	}
 	return controller.KeyOfOwner[*corev1.Pod](controllerKind)(pod)
+}
+
+// keysOf returns the key of the job that controls a pod, or of all that may adopt it.
+func (c *JobController) keysOf(pod *corev1.Pod) (keys []string) {
+	if metav1.GetControllerOfNoCopy(pod) != nil {
+		return ownerKey(pod)
+	}
+	for _, job := range c.jobs.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		if selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && finished(job) == nil && selector.Matches(labels.Set(pod.Labels)) {
+			keys = append(keys, cache.Key(job))
+		}
+	}
+	return keys
 }
 
 // podsOf returns the pods that a job controls in the copy.

@@ -311,7 +311,7 @@ func TestPodsAreAdoptedAndReleasedByTheirLabels(t *testing.T) {
 		change := func(name string, change func(pod *corev1.Pod)) {
 			_, err := b.API.Pods().Change(t.Context(), name, func(pod *corev1.Pod) error { change(pod); return nil })
 			require.NoError(t, err)
-			b.Settle(resync + 2*time.Second)
+			b.Settle(time.Second)
 		}
 		change("pi-1", func(pod *corev1.Pod) { pod.OwnerReferences = nil })
 		assert.True(t, metav1.IsControlledBy(b.Pod("pi-1"), created))
