@@ -15,6 +15,7 @@ export class Details {
   constructor(dialog, copies, actions) {
     Object.assign(this, { dialog, copies, actions, log: new Log(find(".log", dialog)) });
     dialog.onclose = () => {
+      if (dialog.open) return; // again, before this was told
       this.shown = undefined;
       this.log.end();
     };

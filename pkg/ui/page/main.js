@@ -51,7 +51,7 @@ const controllers = new Rows(find("#controllers"), copies, filter, open, {
 });
 const services = new Rows(find("#services"), copies, filter, open, { services: targets(endpoints) });
 const events = new Stream(find("#events"), copies, filter, shownEvents);
-const own = new Own(find("#own"), definitions, copies, filter, open, followOwn);
+const own = new Own(find("#own"), definitions, copies, filter, open, follow);
 const namespaceOptions = new Sorted(find("#filter select"));
 
 function draw() {
@@ -245,14 +245,16 @@ function objectOf(kind, name) {
   }
 }
 
-// followOwn follows a kind that need not be there, and that not everybody who may see pods may see.
-function followOwn(kind, copy) {
-  reflect(copy, (trouble, status) => tell(kind, copy.ended || status === 403 || status === 404 ? "" : trouble, status), nextToken);
-}
+// The newest events are found among all, which may be many more than all else: they come after the pods.
+const podsAreTold = Promise.withResolvers();
+podsAreTold.promise.then(() => follow("events", copies.events));
 
-for (const [kind, copy] of Object.entries(followed)) {
-  if (copy.path.startsWith("/apis/")) followOwn(kind, copy);
-  else reflect(copy, (trouble, status) => tell(kind, trouble, status), nextToken);
+/** follow follows a kind. Those of the named groups need not be there, and not everybody who may see pods may see them and namespaces. */
+function follow(kind, copy) {
+  const isOptional = copy.path.startsWith("/apis/") || kind === "namespaces";
+  reflect(copy, (trouble, status) => {
+    tell(kind, copy.ended || (isOptional && (status === 403 || status === 404)) ? "" : trouble, status);
+    if (kind === "pods") podsAreTold.resolve();
+  }, nextToken);
 }
-followOwn("definitions", definitions);
-followOwn("namespaces", namespaces);
+for (const [kind, copy] of Object.entries({ ...followed, definitions, namespaces })) if (kind !== "events") follow(kind, copy);

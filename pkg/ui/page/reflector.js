@@ -2,7 +2,9 @@
 
 import { Refused, request, watch } from "./api.js";
 
-const page = 500; // objects a request, so that the first are soon seen
+// Objects a request: the first are soon seen, and each further request costs a way to the server and a drawing.
+const firstPage = 500;
+const laterPage = 2500;
 const longestPause = 4000; // milliseconds
 
 /**
@@ -51,10 +53,13 @@ export class Newest extends Copy {
   }
 
   set(object) {
-    const key = super.set(object);
+    const key = keyOf(object);
+    if (this.objects.size >= this.most && this.reduce(object).at < this.oldest) return key;
+    super.set(object);
     if (this.objects.size > 2 * this.most) {
       const oldestFirst = [...this.objects].sort(([, a], [, b]) => a.at - b.at);
       for (const [old] of oldestFirst.slice(0, this.most)) this.delete(old);
+      this.oldest = oldestFirst[this.most][1].at; // what is older would not stay
     }
     return key;
   }
@@ -91,7 +96,7 @@ export async function reflect(copy, told, nextToken) {
 /** list replaces what a copy has, and returns the version of the list. */
 async function list(copy) {
   const gone = new Set(copy.objects.keys());
-  const ask = (next) => request("GET", `${copy.path}?${new URLSearchParams({ limit: page, ...(next && { continue: next }) })}`);
+  const ask = (next) => request("GET", `${copy.path}?${new URLSearchParams({ limit: next ? laterPage : firstPage, ...(next && { continue: next }) })}`);
   for (let asked = ask(""); ; ) {
     const { items, metadata } = await asked;
     if (metadata.continue) asked = ask(metadata.continue); // the server works on it meanwhile
