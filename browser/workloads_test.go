@@ -117,10 +117,10 @@ func TestAReplicaSetThatIsSeenBeforeItsDeploymentIsBelowItThen(t *testing.T) {
 		root.innerText = "";
 		root.append(Object.assign(document.createElement("ul"), { className: "rows" }));
 		const copies = { deployments: new Copy("", objects.controller("deployments"), () => {}), replicasets: new Copy("", objects.controller("replicasets"), () => {}) };
-		const rows = new Rows(root, copies, { matches: () => true }, () => {}, { deployments: workload("deployments", () => {}, true), replicasets: workload("replicasets", () => {}) });
+		const rows = new Rows(root, copies, { matches: () => true }, () => {}, { deployments: workload(() => {}, true), replicasets: workload(() => {}) });
 		const told = [];
 		const change = (kind, object) => {
-			rows.draw(object.spec ? copies[kind].set(object) : (copies[kind].delete("default/" + object.metadata.name), "default/" + object.metadata.name), kind);
+			rows.change(object.spec ? copies[kind].set(object) : (copies[kind].delete("default/" + object.metadata.name), "default/" + object.metadata.name), kind);
 			told.push([...root.querySelectorAll("li .name")].map((name) => (name.closest(".below") ? "-" : "") + name.textContent).join(" "));
 		};
 		const web = (uid) => ({ metadata: { name: "web", namespace: "default", uid }, spec: {} });

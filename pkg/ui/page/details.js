@@ -80,19 +80,16 @@ export class Details {
     const { kind } = this.shown;
     write(find("h2", this.dialog), objects.label(kept));
     const note = find(".note", this.dialog);
-    write(note, [objects.kinds[kind]?.[0] || kind, kept.words, this.trouble].filter(Boolean).join(": "));
+    write(note, [objects.kindOf(kind), kept.words, this.trouble].filter(Boolean).join(": "));
     note.dataset.state = kept.state || "good";
-    this.drawActions(kind, kept);
+    this.drawActions(kept);
     this.drawFacts(kept, object);
     this.drawOwned(kept);
     if (!object) return;
     this.part("conditions", (object.status?.conditions || []).map((condition) => [condition.type, condition.status, condition.reason, condition.message, condition.lastTransitionTime]), ([type, status, reason, message, since]) =>
       make("li", {}, make("b", { text: type }), status, make("span", { text: [reason, message].filter(Boolean).join(": ") }), age(since)));
-    this.part("containers", containersOf(object), ({ name, image, words, restarts, state }) => {
-      const row = make("li", {}, make("b", { text: name }), make("span", { text: image }), make("span", { className: "words", text: words }), restarts === 1 ? "1 restart" : `${restarts} restarts`);
-      row.dataset.state = state;
-      return row;
-    });
+    this.part("containers", containersOf(object), ({ name, image, words, restarts, state }) =>
+      make("li", { state }, make("b", { text: name }), make("span", { text: image }), make("span", { className: "words", text: words }), restarts === 1 ? "1 restart" : `${restarts} restarts`));
     this.part("events", this.events.map((event) => ({ ...objects.event(event), version: undefined, about: undefined })), eventRow);
     this.drawText();
   }
@@ -105,11 +102,11 @@ export class Details {
   }
 
   /** drawActions keeps the buttons, and so the focus; when one is pressed, the object may be another. */
-  drawActions(kind, kept) {
+  drawActions(kept) {
     const list = find(".actions", this.dialog);
-    const actions = this.actions(kind, kept);
+    const actions = this.actions(kept);
     actions.forEach(({ text }, at) => {
-      const button = list.children[at] || list.appendChild(make("button", { type: "button", onclick: () => this.kept && this.actions(this.shown.kind, this.kept)[at]?.run() }));
+      const button = list.children[at] || list.appendChild(make("button", { type: "button", onclick: () => this.kept && this.actions(this.kept)[at]?.run() }));
       write(button, text);
       button.className = text === "Delete" ? "danger" : "";
     });
@@ -122,7 +119,7 @@ export class Details {
     const owner = object && objects.ownerOf(object);
     fill(find("dl", this.dialog), [facts, owners.map(({ uid }) => uid), owner, kept.node], () => {
       const rows = Object.entries(facts).filter(([, fact]) => fact !== undefined).flatMap(([name, fact]) => [make("dt", { text: name }), make("dd", {}, name === "age" ? age(fact) : String(fact))]);
-      if (owners.length) rows.push(make("dt", { text: "belongs to" }), make("dd", {}, ...owners.flatMap((one) => [this.link(one, `${objects.kinds[one.kind]?.[0] || one.kind} ${one.name}`), " "])));
+      if (owners.length) rows.push(make("dt", { text: "belongs to" }), make("dd", {}, ...owners.flatMap((one) => [this.link(one, `${objects.kindOf(one.kind)} ${one.name}`), " "])));
       else if (owner) rows.push(make("dt", { text: "belongs to" }), make("dd", { text: `${owner.kind} ${owner.name}` }));
       const { node } = kept;
       const machine = this.copies.nodes.objects.get(`/${node}`);
@@ -150,9 +147,7 @@ export class Details {
     const shown = owned.slice(0, mostOwned);
     this.part("owned", shown.map(({ kind, uid, words, state, revision }) => [kind, uid, words, state, revision]), ([kind, uid]) => {
       const one = shown.find((one) => one.uid === uid);
-      const row = make("li", {}, this.link(one, objects.label(one)), make("span", { className: "words", text: one.words }), make("small", { text: objects.kinds[kind]?.[0] + (one.revision ? `, revision ${one.revision}` : "") }));
-      row.dataset.state = one.state;
-      return row;
+      return make("li", { state: one.state }, this.link(one, objects.label(one)), make("span", { className: "words", text: one.words }), make("small", { text: objects.kindOf(kind) + (one.revision ? `, revision ${one.revision}` : "") }));
     });
     write(find(".note", part), owned.length > mostOwned ? `The first ${mostOwned} are shown.` : "");
   }
@@ -228,10 +223,10 @@ class Log {
   /** follow is told of each version of the pod: a container that is another than before has another log, and one that has ended may go on. */
   follow(path, { spec, status = {} }) {
     this.root.hidden = false;
-    const names = spec.containers.map(({ name }) => name);
+    const names = [...spec.containers, ...(spec.initContainers || [])].map(({ name }) => name);
     fill(this.container, [path, names], () => names.map((name) => make("option", { text: name })));
     this.path = path;
-    this.ids = new Map((status.containerStatuses || []).map(({ name, containerID = "", state }) => [name, `${containerID} ${Object.keys(state || {})[0]}`]));
+    this.ids = new Map([...(status.containerStatuses || []), ...(status.initContainerStatuses || [])].map(({ name, containerID = "", state }) => [name, `${containerID} ${Object.keys(state || {})[0]}`]));
     if (this.started !== this.key) this.start();
   }
 

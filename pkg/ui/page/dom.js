@@ -2,11 +2,12 @@
 
 export const find = (selector, within = document) => within.querySelector(selector);
 
-/** make returns a new element with a class, a text, and children. */
-export function make(tag, { className = "", text = "", ...properties } = {}, ...children) {
+/** make returns a new element with a class, a text, a state, and children. */
+export function make(tag, { className = "", text = "", state, ...properties } = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
   if (className) element.className = className;
   if (text) element.textContent = text;
+  if (state) element.dataset.state = state;
   element.append(...children);
   return element;
 }

@@ -19,6 +19,7 @@ const changed = () => {
   asked = true;
 };
 const copies = {
+  namespaces: new Copy("/api/v1/namespaces", objects.namespace, changed),
   nodes: new Copy("/api/v1/nodes", objects.node, changed),
   pods: new Copy("/api/v1/pods", objects.pod, changed),
   replicationcontrollers: new Copy("/api/v1/replicationcontrollers", objects.controller("replicationcontrollers"), changed),
@@ -27,83 +28,76 @@ const copies = {
   cronjobs: new Copy("/apis/batch/v1/cronjobs", objects.cronJob, changed),
   jobs: new Copy("/apis/batch/v1/jobs", objects.job, changed),
   services: new Copy("/api/v1/services", objects.service, changed),
+  endpoints: new Copy("/api/v1/endpoints", objects.endpoints, changed),
   events: new Newest("/api/v1/events", objects.event, changed, shownEvents),
+  definitions: new Copy("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", objects.definition, changed),
+}; // and own kinds, by the names of their definitions
+const workloads = {
+  deployments: workload(scale, true),
+  replicasets: workload(scale),
+  replicationcontrollers: workload(scale),
+  cronjobs: workload(undefined, true),
+  jobs: workload(),
 };
-const endpoints = new Copy("/api/v1/endpoints", objects.endpoints, changed);
-const namespaces = new Copy("/api/v1/namespaces", objects.namespace, changed);
-const definitions = new Copy("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", objects.definition, changed);
-const workloads = ["deployments", "replicasets", "replicationcontrollers", "cronjobs", "jobs"];
 
+let isFiltered = false; // by other fields than before
 const filter = new Filter(find("#filter"), () => {
   isFiltered = true;
   changed();
 });
-let isFiltered = false; // by other fields than before
 const details = new Details(find("#details"), copies, actionsOf);
 const open = (key, kind) => details.open(key, kind);
 const machines = new Machines(find("#machines"), copies.nodes, copies.pods, filter, open);
-const controllers = new Rows(find("#controllers"), copies, filter, open, {
-  deployments: workload("deployments", scale, true),
-  replicasets: workload("replicasets", scale),
-  replicationcontrollers: workload("replicationcontrollers", scale),
-  cronjobs: workload("cronjobs", undefined, true),
-  jobs: workload("jobs"),
-});
-const services = new Rows(find("#services"), copies, filter, open, { services: targets(endpoints) });
-const events = new Stream(find("#events"), copies, filter, shownEvents);
-const own = new Own(find("#own"), definitions, copies, filter, open, follow);
+const controllers = new Rows(find("#controllers"), copies, filter, open, workloads);
+const services = new Rows(find("#services"), copies, filter, open, { services: targets(copies.endpoints) });
 const namespaceOptions = new Sorted(find("#filter select"));
+
+// What draws a kind: an object when it has changed, all when the filter has, and the rest at the end.
+const views = {
+  namespaces: { change: drawNamespace },
+  nodes: machines,
+  pods: machines,
+  ...Object.fromEntries(Object.keys(workloads).map((kind) => [kind, controllers])),
+  services,
+  endpoints: { change: (key) => services.change(key, "services") },
+  events: new Stream(find("#events"), copies, filter, shownEvents),
+};
+views.definitions = new Own(find("#own"), copies, views, filter, open, follow);
 
 function draw() {
   asked = false;
-  const told = (key, kind) => details.changed(key, kind);
-  for (const key of namespaces.take()) drawNamespace(objects.nameIn(key));
-  for (const key of copies.nodes.take()) {
-    machines.card(objects.nameIn(key));
-    told(key, "nodes");
-  }
-  for (const key of copies.pods.take()) {
-    machines.changePod(key);
-    told(key, "pods");
-  }
-  for (const kind of workloads) {
+  for (const kind in copies) {
     for (const key of copies[kind].take()) {
-      controllers.draw(key, kind);
-      told(key, kind);
+      views[kind].change(key, kind);
+      details.changed(key, kind);
     }
   }
-  for (const key of new Set([...copies.services.take(), ...endpoints.take()])) {
-    services.draw(key, "services");
-    told(key, "services");
-  }
-  own.draw(told);
-  const newEvents = copies.events.take();
-  for (const key of newEvents) told(key, "events");
-  if (isFiltered) [machines, controllers, services, own].forEach((view) => view.refilter());
-  if (newEvents.size || isFiltered) events.draw();
+  const all = new Set(Object.values(views));
+  if (isFiltered) for (const view of all) view.refilter?.();
   isFiltered = false;
-  machines.draw();
+  for (const view of all) view.draw?.();
   details.draw();
   drawAges();
-  drawCounts();
+  drawCounts(all);
 }
 
-function drawCounts() {
+function drawCounts(all) {
   const { nodes, pods } = copies;
   write(find("#machines .count"), `${nodes.objects.size} with ${objects.some(pods.objects.size, "pods")}`);
-  write(find("#controllers .count"), String(workloads.reduce((sum, kind) => sum + copies[kind].objects.size, 0)));
+  write(find("#controllers .count"), String(Object.keys(workloads).reduce((sum, kind) => sum + copies[kind].objects.size, 0)));
   write(find("#services .count"), String(copies.services.objects.size));
   find("#hollow").hidden = ![...nodes.objects.values()].some(({ isHollow }) => isHollow);
   const hides = find("#hides");
   hides.hidden = !filter.isActive && !filter.trouble;
   if (hides.hidden) return;
-  const others = controllers.hidden + services.hidden + own.hidden;
+  const others = [...all].reduce((sum, view) => (view === machines ? sum : sum + (view.hidden || 0)), 0);
   write(find("output", hides), filter.trouble || `The filter hides ${objects.some(machines.hidden, "pods")} and ${others} other ${others === 1 ? "object" : "objects"}.`);
 }
 
 /** drawNamespace lets a namespace be chosen. One that was chosen stays so when it is gone. */
-function drawNamespace(name) {
-  const isThere = namespaces.objects.has(`/${name}`);
+function drawNamespace(key) {
+  const name = objects.nameIn(key);
+  const isThere = copies.namespaces.objects.has(key);
   if (isThere && !namespaceOptions.get(name)) namespaceOptions.add(name, make("option", { text: name }));
   if (!isThere && filter.namespace !== name) namespaceOptions.remove(name);
 }
@@ -115,8 +109,7 @@ find("#hides button").onclick = () => {
 setInterval(changed, 1000); // the ages
 
 // What is in the way, of each kind for which something is.
-const followed = { ...copies, endpoints };
-const troubles = new Map(Object.keys(followed).map((kind) => [kind, "connecting"]));
+const troubles = new Map(Object.keys(copies).map((kind) => [kind, "connecting"]));
 
 function tell(kind, trouble, status) {
   if (trouble) troubles.set(kind, trouble);
@@ -130,9 +123,8 @@ function tell(kind, trouble, status) {
 
 // A token, where the server wants one.
 const login = find("#login");
-let gotToken = () => {};
-let token = new Promise((got) => (gotToken = got));
-const nextToken = () => token;
+let token = Promise.withResolvers();
+const nextToken = () => token.promise;
 
 function askForToken(why) {
   write(find(".note", login), why);
@@ -144,66 +136,54 @@ find("form", login).onsubmit = (submitted) => {
   useToken(login.querySelector("input").value.trim());
   submitted.target.reset();
   login.close();
-  gotToken();
-  token = new Promise((got) => (gotToken = got));
+  token.resolve();
+  token = Promise.withResolvers();
 };
 
 // What somebody does, and what the server says to it.
 async function act(what, ...wanted) {
   const said = find("#said");
   write(said, "");
-  try {
-    await request(...wanted);
-    said.dataset.state = "good";
-    write(said, what);
-    return true;
-  } catch (error) {
-    said.dataset.state = "bad";
-    write(said, error.message);
-    return false;
-  }
+  const error = await request(...wanted).then(() => undefined, (error) => error);
+  said.dataset.state = error ? "bad" : "good";
+  write(said, error ? error.message : what);
+  return !error;
 }
 
-const pathOf = (kind, object) => objects.pathOf(copies[kind], object);
+const pathOf = (object) => objects.pathOf(copies[object.kind], object);
 const change = (what, path, patch) => act(what, "PATCH", path, patch, "application/merge-patch+json");
 
-function scale(kind, object, replicas) {
-  change(`${objects.label(object)} is to have ${objects.some(replicas, "pods")}`, `${pathOf(kind, object)}/scale`, { spec: { replicas } });
+function scale(object, replicas) {
+  change(`${objects.label(object)} is to have ${objects.some(replicas, "pods")}`, `${pathOf(object)}/scale`, { spec: { replicas } });
 }
 
 /** actionsOf returns what can be done with an object, besides to scale it. */
-function actionsOf(kind, object) {
-  const path = pathOf(kind, object);
+function actionsOf(object) {
   const named = objects.label(object);
-  switch (kind) {
-    case "nodes":
-      return [
-        object.isCordoned
-          ? { text: "Uncordon", run: () => change(`${named} gets pods again`, path, { spec: { unschedulable: null } }) }
-          : { text: "Cordon", run: () => change(`${named} gets no more pods`, path, { spec: { unschedulable: true } }) },
-        ...(object.isHollow ? [{ text: "Stop its kubelet for a minute", run: () => change(`The kubelet of ${named} is told to stop for a minute`, path, { metadata: { annotations: { [objects.stopKubelet]: new Date(Date.now() + 60000).toISOString() } } }) }] : []),
-      ];
-    case "deployments": {
-      const annotations = { "kubectl.kubernetes.io/restartedAt": new Date().toISOString() };
-      return [{ text: "Restart", run: () => change(`${named} gets new pods`, path, { spec: { template: { metadata: { annotations } } } }) }, { text: "Delete", run: () => confirmDelete(kind, object) }];
-    }
-    default:
-      return [{ text: "Delete", run: () => confirmDelete(kind, object) }];
+  const changing = (text, what, patch) => ({ text, run: () => change(what, pathOf(object), patch) });
+  if (object.kind === "nodes") {
+    const stop = { [objects.stopKubelet]: new Date(Date.now() + 60000).toISOString() };
+    const actions = [object.isCordoned ? changing("Uncordon", `${named} gets pods again`, { spec: { unschedulable: null } }) : changing("Cordon", `${named} gets no more pods`, { spec: { unschedulable: true } })];
+    if (object.isHollow) actions.push(changing("Stop its kubelet for a minute", `The kubelet of ${named} is told to stop for a minute`, { metadata: { annotations: stop } }));
+    return actions;
   }
+  const restarted = { "kubectl.kubernetes.io/restartedAt": new Date().toISOString() };
+  const restart = changing("Restart", `${named} gets new pods`, { spec: { template: { metadata: { annotations: restarted } } } });
+  return [...(object.kind === "deployments" ? [restart] : []), { text: "Delete", run: () => confirmDelete(object) }];
 }
 
 /** confirmDelete asks, and names what goes with an object. */
-function confirmDelete(kind, object) {
+function confirmDelete(object) {
   const dialog = find("#confirm");
   const owned = ownedBy(copies, object.uid);
   const [owner] = details.ownersOf(object);
-  write(find("h2", dialog), `Delete ${objects.kinds[kind]?.[0] || kind} ${objects.label(object)}?`);
-  write(find(".note", dialog), (owned.length ? `With it go ${inWords(owned)}.` : "Nothing else goes with it.") + (owner ? ` Its ${objects.kinds[owner.kind]?.[0] || owner.kind} ${objects.label(owner)} may make another one.` : ""));
+  write(find("h2", dialog), `Delete ${objects.named(object)}?`);
+  write(find(".note", dialog), (owned.length ? `With it go ${inWords(owned)}.` : "Nothing else goes with it.") + (owner ? ` Its ${objects.named(owner)} may make another one.` : ""));
   dialog.returnValue = "";
   dialog.onclose = () => {
     if (dialog.returnValue !== "delete") return;
     find("#details").close();
-    act(`${objects.label(object)} is deleted`, "DELETE", pathOf(kind, object), { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid: object.uid } });
+    act(`${objects.label(object)} is deleted`, "DELETE", pathOf(object), { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid: object.uid } });
   };
   dialog.showModal();
 }
@@ -230,19 +210,15 @@ function objectOf(kind, name) {
   const labels = { app: name };
   const port = form.targetPort.valueAsNumber;
   const spec = { containers: [{ name: "main", image: form.image.value.trim(), ports: [{ containerPort: port }] }] };
-  const metadata = { name, labels };
   const replicas = form.replicas.valueAsNumber;
   const template = { metadata: { labels }, spec };
-  switch (kind) {
-    case "pods":
-      return { metadata, spec };
-    case "deployments":
-      return { metadata, spec: { replicas, selector: { matchLabels: labels }, template } };
-    case "replicationcontrollers":
-      return { metadata, spec: { replicas, selector: labels, template } };
-    default:
-      return { metadata, spec: { selector: labels, ports: [{ port: form.port.valueAsNumber, targetPort: port }] } };
-  }
+  const specs = {
+    pods: spec,
+    deployments: { replicas, selector: { matchLabels: labels }, template },
+    replicationcontrollers: { replicas, selector: labels, template },
+    services: { selector: labels, ports: [{ port: form.port.valueAsNumber, targetPort: port }] },
+  };
+  return { metadata: { name, labels }, spec: specs[kind] };
 }
 
 // The newest events are found among all, which may be many more than all else: they come after the pods.
@@ -257,4 +233,4 @@ function follow(kind, copy) {
     if (kind === "pods") podsAreTold.resolve();
   }, nextToken);
 }
-for (const [kind, copy] of Object.entries({ ...followed, definitions, namespaces })) if (kind !== "events") follow(kind, copy);
+for (const [kind, copy] of Object.entries(copies)) if (kind !== "events") follow(kind, copy);

@@ -19,6 +19,10 @@ export const kinds = {
   cronjobs: ["cron job", "cron jobs"],
 };
 
+/** kindOf is what people call a kind, and named an object of it. */
+export const kindOf = (kind) => kinds[kind]?.[0] || kind;
+export const named = (object) => `${kindOf(object.kind)} ${label(object)}`;
+
 const numbers = new Intl.NumberFormat("en");
 
 /** some says a number of objects of a kind. */

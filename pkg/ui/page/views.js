@@ -1,7 +1,7 @@
 // How each kind of object is drawn. A view draws one object anew, by its key, when it has changed.
 
 import { Keys, Sorted, age, find, make, write } from "./dom.js";
-import { kinds, label, some } from "./objects.js";
+import { kindOf, label, nameIn, some } from "./objects.js";
 
 const mostPods = 12; // of a machine that is not unfolded
 
@@ -20,6 +20,11 @@ export class Machines {
     if (!this.cards.has(name)) this.cards.set(name, { pods: new Keys(), buttons: new Map(), isUnfolded: false });
     this.changed.add(name);
     return this.cards.get(name);
+  }
+
+  change(key, kind) {
+    if (kind === "nodes") this.card(nameIn(key));
+    else this.changePod(key);
   }
 
   changePod(key) {
@@ -135,7 +140,7 @@ export class Rows {
     this.rows = new Map(); // by name and kind, which is also their order
   }
 
-  draw(key, kind) {
+  change(key, kind) {
     const id = `${key} ${kind}`;
     const object = this.copies[kind]?.objects.get(key);
     let row = this.rows.get(id);
@@ -208,7 +213,7 @@ export class Rows {
 }
 
 /** workload says what a row of pods' owners is of, and lets it be scaled if it can. What somebody writes is not overwritten. */
-export const workload = (kind, scale, hasBelow = false) => ({
+export const workload = (scale, hasBelow = false) => ({
   hasBelow,
   add(row, key, object) {
     row.append(make("small", { className: "what" }));
@@ -217,12 +222,12 @@ export const workload = (kind, scale, hasBelow = false) => ({
     const form = make("form", {}, replicas, make("button", { text: "Scale" }));
     form.onsubmit = (submitted) => {
       submitted.preventDefault();
-      scale(kind, object, replicas.valueAsNumber);
+      scale(object, replicas.valueAsNumber);
     };
     row.append(form);
   },
-  draw(row, key, { wanted, image, revision }) {
-    write(find(".what", row), [kinds[kind][0] + (revision ? `, revision ${revision}` : ""), image].filter(Boolean).join(", "));
+  draw(row, key, { kind, wanted, image, revision }) {
+    write(find(".what", row), [kindOf(kind) + (revision ? `, revision ${revision}` : ""), image].filter(Boolean).join(", "));
     const replicas = scale && find("input", row);
     if (replicas && replicas !== document.activeElement) replicas.value = wanted;
   },
@@ -247,7 +252,17 @@ export class Stream {
     this.list = find(".rows", root);
   }
 
+  change() {
+    this.isStale = true;
+  }
+
+  refilter() {
+    this.isStale = true;
+  }
+
   draw() {
+    if (!this.isStale) return;
+    this.isStale = false;
     const newest = [...this.copies.events.objects.values()].filter((event) => this.matches(event)).sort((a, b) => b.at - a.at || (a.version < b.version ? 1 : -1));
     this.list.replaceChildren(...newest.slice(0, this.most).map(eventRow));
   }
@@ -261,9 +276,8 @@ export class Stream {
 
 /** eventRow is what an event says. */
 export function eventRow({ at, type, about, reason, message, count }) {
-  const row = make("li", {}, age(at), make("b", { text: reason }));
+  const row = make("li", { state: type === "Warning" ? "bad" : "good" }, age(at), make("b", { text: reason }));
   if (about) row.append(make("span", { className: "words", text: `${about.kind.toLowerCase()} ${label(about)}` }));
   row.append(make("span", { text: count > 1 ? `${message} (${count} times)` : message }));
-  row.dataset.state = type === "Warning" ? "bad" : "good";
   return row;
 }
