@@ -43,8 +43,11 @@ const background = `Number(getComputedStyle(document.body).backgroundColor.match
 // It makes the pictures of the documents.
 func TestThePageIsReadableInTheLightInTheDarkAndOnAPhone(t *testing.T) {
 	s := startCluster(t, threeMachines)
-	s.createController(t, "web", 3)
+	s.create(t, deployments, "web", "", `{`+replicas(3)+`}`)
 	s.createController(t, "db", 2)
+	job := `"template": {"metadata": {"annotations": {"hollow.kube2014/exit-code": "0"}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "migrate:2"}]}}`
+	s.create(t, jobs, "migrate", "", `{"spec": {"completions": 2, `+job+`}}`)
+	s.create(t, cronJobs, "backup", "", `{"spec": {"schedule": "0 3 * * *", "timeZone": "Etc/UTC", "jobTemplate": {"spec": {`+job+`}}}}`)
 	s.createService(t, "web")
 	s.createService(t, "db")
 	s.send(t, "POST", pods, `{"metadata": {"name": "lost"}, "spec": {"nodeSelector": {"disk": "ssd"}, "containers": [{"name": "main", "image": "nginx"}]}}`)
@@ -52,6 +55,8 @@ func TestThePageIsReadableInTheLightInTheDarkAndOnAPhone(t *testing.T) {
 	p := openPage(t, s)
 	p.shows("#controllers li", "3 of 3 there, 3 ready")
 	p.shows("#controllers li", "2 of 2 there, 2 ready")
+	p.shows(".below li", "3 of 3 there, 3 ready")
+	p.shows("#controllers li", "2 of 2 done")
 	p.shows("#events li", "FailedScheduling")
 	p.shows(".pod", "lost Pending")
 	p.shows(".pod", "failing CrashLoopBackOff")

@@ -16,10 +16,12 @@ import (
 )
 
 const (
-	deployments = "/apis/apps/v1/namespaces/default/deployments"
-	replicaSets = "/apis/apps/v1/namespaces/default/replicasets"
-	jobs        = "/apis/batch/v1/namespaces/default/jobs"
-	cronJobs    = "/apis/batch/v1/namespaces/default/cronjobs"
+	deployments  = "/apis/apps/v1/namespaces/default/deployments"
+	statefulSets = "/apis/apps/v1/namespaces/default/statefulsets"
+	daemonSets   = "/apis/apps/v1/namespaces/default/daemonsets"
+	replicaSets  = "/apis/apps/v1/namespaces/default/replicasets"
+	jobs         = "/apis/batch/v1/namespaces/default/jobs"
+	cronJobs     = "/apis/batch/v1/namespaces/default/cronjobs"
 )
 
 // template is that of pods with the label app.
@@ -96,9 +98,9 @@ func TestAReplicaSetIsBelowItsDeploymentAndEachTellsWhatBelongsToIt(t *testing.T
 	p.waitFor(`[...document.querySelectorAll(".below > li")].some((row) => row.hidden && row.textContent.includes("web-old"))`)
 
 	click(p, chromedp.Search(`//button[contains(., "web-new-1")]`))
-	p.shows("#details[open] dd", "replica set web-new deployment web")
+	p.shows("#details[open] dl", "address none yet belongs to replica set web-new deployment web")
 	click(p, button("deployment web"))
-	p.shows("#details[open] h2", "web")
+	p.shows("#details[open] dl", "selects app=web") // which moves what is below
 	p.shows("#details [data-part=owned]", "Has 2 replica sets and 2 pods")
 	p.shows("#details [data-part=owned] li", "web-old 0 of 0 there, 0 ready replica set, revision 1")
 	click(p, chromedp.Search(`//dialog//button[.="web-new-2"]`))
@@ -187,6 +189,9 @@ func TestWhatIsWrongIsNotGreenAndSaysWhy(t *testing.T) {
 		return `{"spec": {"nodeName": "127.0.3.1", "containers": [{"name": "main", "image": "x"}]}, "status": ` + status + `}`
 	}
 	deployment := func(status string) string { return `{` + replicas(1) + `, "status": ` + status + `}` }
+	daemonSet := func(status string) string {
+		return `{"spec": {"selector": {"matchLabels": {"app": "web"}}, ` + fmt.Sprintf(template, "web") + `}, "status": ` + status + `}`
+	}
 	for at, row := range []struct{ path, body, words, state string }{
 		{pods, pod(waiting("ImagePullBackOff")), "ImagePullBackOff", "bad"},
 		{pods, pod(waiting("CrashLoopBackOff")), "CrashLoopBackOff", "bad"},
@@ -203,6 +208,11 @@ func TestWhatIsWrongIsNotGreenAndSaysWhy(t *testing.T) {
 		{deployments, deployment(`{"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "availableReplicas": 1}`), "no controller has seen it yet", "waiting"},
 		{deployments, deployment(`{"observedGeneration": 1, "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}`), "no progress: ProgressDeadlineExceeded", "bad"},
 		{deployments, deployment(`{"observedGeneration": 1, "conditions": [{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate"}]}`), "no pod made: FailedCreate", "bad"},
+		{statefulSets, deployment(`{"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1}`), "1 of 1 there, 1 ready", "good"},
+		{statefulSets, deployment(`{"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}`), "1 of 1 there, 1 ready, 0 of the newest", "waiting"},
+		{replicaSets, deployment(`{"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}`), "1 of 1 there, 1 ready", "good"},
+		{daemonSets, daemonSet(`{"observedGeneration": 1, "desiredNumberScheduled": 3, "currentNumberScheduled": 3, "numberReady": 3, "updatedNumberScheduled": 3, "numberMisscheduled": 0}`), "3 of 3 there, 3 ready", "good"},
+		{daemonSets, daemonSet(`{"observedGeneration": 1, "desiredNumberScheduled": 3, "currentNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 3, "numberMisscheduled": 0}`), "2 of 3 there, 1 ready", "waiting"},
 		{jobs, job(`{"startTime": "2026-01-01T00:00:00Z", "failed": 1, "conditions": [{"type": "FailureTarget", "status": "True", "reason": "BackoffLimitExceeded"}, {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}`), "failed: BackoffLimitExceeded, 0 of 1 done, 1 failed", "bad"},
 		{jobs, job(`{"active": 1, "ready": 0, "startTime": "2026-01-01T00:00:00Z"}`), "0 of 1 done, 1 running", "waiting"},
 		{jobs, job(`{"succeeded": 1, "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:01:00Z", "conditions": [{"type": "SuccessCriteriaMet", "status": "True"}, {"type": "Complete", "status": "True"}]}`), "1 of 1 done", "good"},
@@ -233,30 +243,32 @@ func TestTheJobsOfACronJobAreBelowIt(t *testing.T) {
 	p.shows("#controllers .rows > li", "nightly 0 3 * * * in Europe/Berlin, suspended cron job, nginx:1.8")
 	p.shows(".below > li", "nightly-1 0 of 1 done job, nginx:1.8")
 	click(p, chromedp.Search(`//button[contains(., "nightly-1-a")]`))
-	p.shows("#details[open] dd", "job nightly-1 cron job nightly")
+	p.shows("#details[open] dl", "address none yet belongs to job nightly-1 cron job nightly")
 	click(p, button("cron job nightly"))
 	p.shows("#details [data-part=owned]", "Has 1 job and 1 pod")
 }
 
 func TestTheDetailsOfAPodAreItsConditionsContainersEventsLogAndText(t *testing.T) {
 	s := startCluster(t, threeMachines)
-	s.send(t, "POST", pods, `{"metadata": {"name": "two", "annotations": {"hollow.kube2014/log.main": "of main", "hollow.kube2014/log.side": "of side\nno: \"yes\"", "odd": "true"}},
-		"spec": {"containers": [{"name": "main", "image": "nginx"}, {"name": "side", "image": "busybox:1"}]}}`)
+	s.send(t, "POST", pods, `{"metadata": {"name": "two", "annotations": {"hollow.kube2014/log.main": "of main", "hollow.kube2014/log.side": "of side\nno: \"yes\"", "hollow.kube2014/log.before": "of before", "odd": "true"}},
+		"spec": {"initContainers": [{"name": "before", "image": "alpine:3"}], "containers": [{"name": "main", "image": "nginx"}, {"name": "side", "image": "busybox:1"}]}}`)
 	p := openPage(t, s)
 	click(p, chromedp.Search(`//button[contains(., "two")]`))
 	p.shows("#details[open] .note", "pod: Running")
 	p.shows("#details [data-part=conditions] li", "Ready True")
 	p.shows("#details [data-part=containers] li", "side busybox:1 running 0 restarts")
-	p.waitFor(`document.querySelectorAll("#details [data-part=events] li").length === 7`)
+	p.waitFor(`document.querySelectorAll("#details [data-part=events] li").length === 10`)
 	events := value[[]string](p, `[...document.querySelectorAll("#details [data-part=events] b")].map((reason) => reason.textContent)`)
-	assert.ElementsMatch(t, []string{"Scheduled", "Pulled", "Created", "Started", "Pulled", "Created", "Started"}, events)
+	assert.ElementsMatch(t, []string{"Scheduled", "Pulled", "Created", "Started", "Pulled", "Created", "Started", "Pulled", "Created", "Started"}, events)
 	assert.Less(t, slices.Index(events, "Pulled"), slices.Index(events, "Created"))
 	assert.Less(t, slices.Index(events, "Created"), slices.Index(events, "Started"))
 	p.shows("#details .log pre", "of main")
 	p.hides("#details .log pre", "of side")
-	p.fill("#details .log select", "side")
-	p.run(`document.querySelector("#details .log select").dispatchEvent(new Event("change"))`)
-	p.shows("#details .log pre", "of side")
+	for _, container := range []string{"side", "before"} {
+		p.fill("#details .log select", container)
+		p.run(`document.querySelector("#details .log select").dispatchEvent(new Event("change"))`)
+		p.shows("#details .log pre", "of "+container)
+	}
 
 	click(p, "#details summary")
 	p.shows("#details details pre", "kind: Pod")

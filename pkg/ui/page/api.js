@@ -2,9 +2,7 @@
 
 let token = "";
 
-export function useToken(given) {
-  token = given;
-}
+export const useToken = (given) => (token = given);
 
 export const hasToken = () => token !== "";
 
@@ -65,7 +63,4 @@ export function watch(path, version, told) {
   });
 }
 
-function base64url(text) {
-  const bytes = String.fromCharCode(...new TextEncoder().encode(text));
-  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
+const base64url = (text) => new TextEncoder().encode(text).toBase64({ alphabet: "base64url", omitPadding: true });

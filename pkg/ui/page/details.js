@@ -130,13 +130,8 @@ export class Details {
 
   /** ownersOf returns the owner of an object, the owner's owner, and so on. */
   ownersOf({ owner }) {
-    const found = [];
-    for (const [kind, copy] of Object.entries(this.copies)) {
-      if (!owner || kind === "pods" || kind === "events") continue;
-      const one = [...copy.objects.values()].find(({ uid }) => uid === owner);
-      if (one) return [one, ...this.ownersOf(one)];
-    }
-    return found;
+    const one = owner && all(this.copies).find(({ uid }) => uid === owner);
+    return one ? [one, ...this.ownersOf(one)] : [];
   }
 
   drawOwned(kept) {
@@ -163,9 +158,11 @@ export class Details {
   }
 }
 
+const all = (copies) => Object.values(copies).flatMap(({ objects }) => [...objects.values()]);
+
 /** ownedBy returns what an object has, what that has, and so on. */
 export function ownedBy(copies, uid) {
-  const direct = Object.entries(copies).flatMap(([kind, copy]) => (uid && kind !== "events" ? [...copy.objects.values()].filter(({ owner }) => owner === uid) : []));
+  const direct = uid ? all(copies).filter(({ owner }) => owner === uid) : [];
   return direct.flatMap((one) => (one.kind === "pods" ? [one] : [one, ...ownedBy(copies, one.uid)]));
 }
 

@@ -24,6 +24,8 @@ const copies = {
   pods: new Copy("/api/v1/pods", objects.pod, changed),
   replicationcontrollers: new Copy("/api/v1/replicationcontrollers", objects.controller("replicationcontrollers"), changed),
   deployments: new Copy("/apis/apps/v1/deployments", objects.controller("deployments"), changed),
+  statefulsets: new Copy("/apis/apps/v1/statefulsets", objects.controller("statefulsets"), changed),
+  daemonsets: new Copy("/apis/apps/v1/daemonsets", objects.controller("daemonsets"), changed),
   replicasets: new Copy("/apis/apps/v1/replicasets", objects.controller("replicasets"), changed),
   cronjobs: new Copy("/apis/batch/v1/cronjobs", objects.cronJob, changed),
   jobs: new Copy("/apis/batch/v1/jobs", objects.job, changed),
@@ -34,6 +36,8 @@ const copies = {
 }; // and own kinds, by the names of their definitions
 const workloads = {
   deployments: workload(scale, true),
+  statefulsets: workload(scale),
+  daemonsets: workload(),
   replicasets: workload(scale),
   replicationcontrollers: workload(scale),
   cronjobs: workload(undefined, true),
@@ -118,18 +122,16 @@ function tell(kind, trouble, status) {
   const state = find("#state");
   write(state, first);
   state.dataset.state = troubles.size ? "waiting" : "good";
-  if (status === 401 || (status === 403 && !hasToken())) askForToken(trouble);
+  if (status === 401 || (status === 403 && !hasToken())) {
+    write(find(".note", login), trouble);
+    if (!login.open) login.showModal();
+  }
 }
 
 // A token, where the server wants one.
 const login = find("#login");
 let token = Promise.withResolvers();
 const nextToken = () => token.promise;
-
-function askForToken(why) {
-  write(find(".note", login), why);
-  if (!login.open) login.showModal();
-}
 
 find("form", login).onsubmit = (submitted) => {
   submitted.preventDefault();
@@ -169,7 +171,7 @@ function actionsOf(object) {
   }
   const restarted = { "kubectl.kubernetes.io/restartedAt": new Date().toISOString() };
   const restart = changing("Restart", `${named} gets new pods`, { spec: { template: { metadata: { annotations: restarted } } } });
-  return [...(object.kind === "deployments" ? [restart] : []), { text: "Delete", run: () => confirmDelete(object) }];
+  return [...(["deployments", "statefulsets", "daemonsets"].includes(object.kind) ? [restart] : []), { text: "Delete", run: () => confirmDelete(object) }];
 }
 
 /** confirmDelete asks, and names what goes with an object. */

@@ -2,8 +2,6 @@
 
 export const conditionOf = (object, type) => object.status?.conditions?.find((condition) => condition.type === type);
 
-const inCondition = (object, type) => conditionOf(object, type)?.status;
-
 /** label is what an object is called where the page shows it. */
 export const label = ({ namespace, name }) => (namespace && namespace !== "default" ? `${namespace}/${name}` : name);
 
@@ -15,6 +13,8 @@ export const kinds = {
   deployments: ["deployment", "deployments"],
   replicasets: ["replica set", "replica sets"],
   replicationcontrollers: ["replication controller", "replication controllers"],
+  statefulsets: ["stateful set", "stateful sets"],
+  daemonsets: ["daemon set", "daemon sets"],
   jobs: ["job", "jobs"],
   cronjobs: ["cron job", "cron jobs"],
 };
@@ -57,22 +57,14 @@ function stateOfPod(object) {
   if (object.metadata.deletionTimestamp) return { words: "Terminating", state: "waiting" };
   const reason = status.reason || reasonOf(status.initContainerStatuses, "Init:") || reasonOf(status.containerStatuses, "");
   if (reason) return { words: reason, state: ["ContainerCreating", "PodInitializing"].includes(reason) ? "waiting" : "bad" };
-  switch (status.phase) {
-    case "Running": {
-      const ready = conditionOf(object, "Ready");
-      if (ready?.status === "True") return { words: "Running", state: "good" };
-      return { words: `Running, not ready${because(ready, "ContainersNotReady")}`, state: "waiting" };
-    }
-    case "Succeeded":
-      return { words: "Succeeded", state: "done" };
-    case "Failed":
-    case "Unknown":
-      return { words: status.phase, state: "bad" };
-    default: {
-      const scheduled = conditionOf(object, "PodScheduled");
-      return { words: `Pending${scheduled?.status === "False" ? because(scheduled) : ""}`, state: "waiting" };
-    }
+  if (status.phase === "Running") {
+    const ready = conditionOf(object, "Ready");
+    return ready?.status === "True" ? { words: "Running", state: "good" } : { words: `Running, not ready${because(ready, "ContainersNotReady")}`, state: "waiting" };
   }
+  if (status.phase === "Succeeded") return { words: "Succeeded", state: "done" };
+  if (status.phase === "Failed" || status.phase === "Unknown") return { words: status.phase, state: "bad" };
+  const scheduled = conditionOf(object, "PodScheduled");
+  return { words: `Pending${scheduled?.status === "False" ? because(scheduled) : ""}`, state: "waiting" };
 }
 
 const because = (condition, ...usual) => (condition?.reason && !usual.includes(condition.reason) ? `: ${condition.reason}` : "");
@@ -101,19 +93,24 @@ export function node(object) {
   };
 }
 
-/** controller is a replication controller, a replica set or a deployment: what has pods, and how many it wants. */
+/** controller is what has pods, and wants so many: a replication controller, a set or a deployment. */
 export const controller = (kind) => (object) => {
-  const wanted = object.spec.replicas ?? 1;
-  const { replicas: there = 0, readyReplicas: ready = 0, updatedReplicas: updated = 0 } = object.status || {};
+  const { status = {} } = object;
+  const ofMachines = kind === "daemonsets"; // a pod for each of some
+  const wanted = ofMachines ? (status.desiredNumberScheduled ?? 0) : (object.spec.replicas ?? 1);
+  const there = (ofMachines ? status.currentNumberScheduled : status.replicas) ?? 0;
+  const ready = (ofMachines ? status.numberReady : status.readyReplicas) ?? 0;
+  const updated = (ofMachines ? status.updatedNumberScheduled : status.updatedReplicas) ?? 0;
+  const isRolledOut = updated >= wanted || ["replicasets", "replicationcontrollers"].includes(kind);
   const words = [`${there} of ${wanted} there, ${ready} ready`];
-  if (kind === "deployments" && updated < wanted) words.push(`${updated} of the newest`);
+  if (!isRolledOut) words.push(`${updated} of the newest`);
   if (object.spec.paused) words.push("paused");
   // Until its controller has seen it, the numbers are those of before.
-  const isSeen = (object.status?.observedGeneration ?? 0) >= (object.metadata.generation ?? 0);
+  const isSeen = (status.observedGeneration ?? 0) >= (object.metadata.generation ?? 0);
   if (!isSeen) words.push("no controller has seen it yet");
-  const troubles = [["Progressing", "False", "no progress"], ["ReplicaFailure", "True", "no pod made"]].filter(([type, status]) => inCondition(object, type) === status);
+  const troubles = [["Progressing", "False", "no progress"], ["ReplicaFailure", "True", "no pod made"]].filter(([type, status]) => conditionOf(object, type)?.status === status);
   words.push(...troubles.map(([type, , trouble]) => trouble + because(conditionOf(object, type))));
-  const isReady = isSeen && there === wanted && ready === wanted && (kind !== "deployments" || updated === wanted);
+  const isReady = isSeen && there === wanted && ready === wanted && isRolledOut;
   return {
     ...kept(kind, object),
     wanted,
@@ -186,7 +183,7 @@ export function inCausalOrder(events) {
 /** definition tells where the objects of a kind are, if it is served. */
 export function definition({ spec: { group, names, versions }, status }) {
   const version = versions.find(({ served, storage }) => served && storage) || versions.find(({ served }) => served);
-  const isServed = version && inCondition({ status }, "Established") === "True";
+  const isServed = version && conditionOf({ status }, "Established")?.status === "True";
   return { title: `${names.kind} (${group})`, path: isServed ? `/apis/${group}/${version.name}/${names.plural}` : "" };
 }
 

@@ -23,11 +23,7 @@ export class Machines {
   }
 
   change(key, kind) {
-    if (kind === "nodes") this.card(nameIn(key));
-    else this.changePod(key);
-  }
-
-  changePod(key) {
+    if (kind === "nodes") return this.card(nameIn(key));
     const pod = this.pods.objects.get(key);
     const place = this.places.get(key);
     if (place !== undefined && place !== pod?.node) {
@@ -36,10 +32,8 @@ export class Machines {
     }
     if (!pod) return;
     const card = this.card(pod.node);
-    if (!this.places.has(key)) {
-      this.places.set(key, pod.node);
-      card.pods.add(key);
-    }
+    if (!this.places.has(key)) card.pods.add(key);
+    this.places.set(key, pod.node);
   }
 
   draw() {
@@ -122,9 +116,7 @@ export class Machines {
   }
 
   get hidden() {
-    let count = 0;
-    for (const pod of this.pods.objects.values()) if (!this.filter.matches(pod)) count++;
-    return count;
+    return [...this.pods.objects.values()].filter((pod) => !this.filter.matches(pod)).length;
   }
 }
 
@@ -206,9 +198,7 @@ export class Rows {
   }
 
   get hidden() {
-    let count = 0;
-    for (const { element, home } of this.rows.values()) if (element.hidden && home === this.top) count++;
-    return count;
+    return [...this.rows.values()].filter(({ element, home }) => element.hidden && home === this.top).length;
   }
 }
 
@@ -252,13 +242,9 @@ export class Stream {
     this.list = find(".rows", root);
   }
 
-  change() {
-    this.isStale = true;
-  }
+  change = () => (this.isStale = true);
 
-  refilter() {
-    this.isStale = true;
-  }
+  refilter = this.change;
 
   draw() {
     if (!this.isStale) return;
