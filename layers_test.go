@@ -62,7 +62,7 @@ var strangers = map[string][]string{
 var of2014 = []string{"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/etcd", "pkg/registry", "pkg/storage", "pkg/util"}
 
 // knowToday are packages below those that know today's types all the same.
-var knowToday = []string{"pkg/client/cache", "pkg/client/informers", "pkg/client/leaderelection", "pkg/client/record", "pkg/util/pods", "pkg/util/services", "pkg/util/yamls"}
+var knowToday = []string{"pkg/client/cache", "pkg/client/informers", "pkg/client/leaderelection", "pkg/client/record", "pkg/util/pods", "pkg/util/quantity", "pkg/util/services", "pkg/util/yamls"}
 
 // nameAbove returns the longest of some names that is a package or a folder above it, "" for none.
 func nameAbove(dir string, names []string) (longest string) {

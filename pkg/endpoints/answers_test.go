@@ -259,7 +259,10 @@ func TestABodyMayBeYAMLOrProtobuf(t *testing.T) {
 	d.Must("DELETE", Pods+"/proto", "k8s\x00"+string(options), "Content-Type", protobuf)
 	d.Must("GET", Pods+"/proto", "")
 	assert.Equal(t, 400, d.Do("DELETE", Pods+"/proto", "k8s\x00"+string(envelope), "Content-Type", protobuf).Status, "a pod is no options")
-	for _, bad := range []string{"", "k8s", "k8s\x00\xff", string(envelope), "k8s\x00" + string(envelope[:len(envelope)-3])} {
+	overhead := "\x12\x1b\x82\x02\x18\x0a\x03cpu\x12\x11\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f1234567" // spec.overhead, whose quantity has a length that the library panics at
+	panics, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: []byte(overhead)}).Marshal()
+	require.NoError(t, err)
+	for _, bad := range []string{"", "k8s", "k8s\x00\xff", string(envelope), "k8s\x00" + string(envelope[:len(envelope)-3]), "k8s\x00" + string(panics)} {
 		assert.Equal(t, 400, d.Do("POST", Pods, bad, "Content-Type", protobuf).Status)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/util/quantity"
 )
 
 // applies reports whether the body is a configuration to apply.

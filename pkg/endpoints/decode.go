@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/util/quantity"
 )
 
 // decodeBody decodes the object in the body.
@@ -48,6 +48,18 @@ func (r *call) decodeBody(into rest.Object) error {
 	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
 }
 
+type message interface{ Unmarshal([]byte) error }
+
+// unmarshal decodes a message. The library panics if a quantity has a length that is too large.
+func unmarshal(into message, text []byte) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("the message is malformed")
+		}
+	}()
+	return into.Unmarshal(text)
+}
+
 // fromProtobuf decodes the object in a protobuf body, which some commands of kubectl send. An
 // envelope around the object has its kind.
 func (r *call) fromProtobuf(body []byte, into rest.Object) error {
@@ -62,7 +74,7 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	if err := r.isOfKind(kind); err != nil {
 		return r.cannotHandle(kind, err)
 	}
-	message, ok := into.(interface{ Unmarshal([]byte) error })
+	message, ok := into.(message)
 	if !ok {
 		return r.unrecognized(errors.New("the kind has no form in protobuf"), body)
 	}
@@ -72,7 +84,7 @@ func (r *call) fromProtobuf(body []byte, into rest.Object) error {
 	if quantity.HugeInProtobuf(envelope.Raw) {
 		return r.cannotHandle(kind, errors.New("it may have a quantity with too many digits or too large an exponent"))
 	}
-	if err := message.Unmarshal(envelope.Raw); err != nil {
+	if err := unmarshal(message, envelope.Raw); err != nil {
 		return r.cannotHandle(kind, err)
 	}
 	into.GetObjectKind().SetGroupVersionKind(kind)

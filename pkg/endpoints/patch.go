@@ -17,11 +17,11 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kube2014/pkg/api/v1/patch"
-	"kube2014/pkg/api/v1/quantity"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/util/quantity"
 )
 
 func (r *call) patch() error {

@@ -91,7 +91,7 @@ func (r *Recorder) Run(ctx context.Context) {
 		case event := <-r.queue:
 			r.write(ctx, event)
 		}
-		if len(r.queue) == 0 {
+		if len(r.queue) < queueSize/2 {
 			if lost := r.lost.Swap(0); lost > 0 {
 				log.Printf("%s: there were more events than can be written: %d are lost", r.Component, lost)
 			}

@@ -98,6 +98,9 @@ func TestEachMethodAsksAsTheAPISays(t *testing.T) {
 	}{
 		"create a pod": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Create(ctx, pod("x")) },
 			seen{"POST " + pods, inProtobuf, textOf(t, sent)}, answer{201, aPod}, stored},
+		"create a pod whose name looks like a huge number": {func(ctx context.Context, c *Client) (interface{}, error) {
+			return c.Pods().Create(ctx, pod("1e12345"))
+		}, seen{"POST " + pods, plain, textOf(t, pod("1e12345"))}, answer{201, aPod}, stored},
 		"get a pod": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Get(ctx, "x") },
 			seen{"GET " + pods + "/x", "", ""}, answer{200, aPod}, stored},
 		"get a pod whose name needs an escape": {func(ctx context.Context, c *Client) (interface{}, error) { return c.Pods().Get(ctx, "a?b #c") },

@@ -16,8 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Objects are sent in protobuf, and answers are read as their type says: a program between here and the server may only know
-// JSON.
+// Objects are sent in protobuf. Answers are read as their type says: a program between here and the server may answer in JSON.
 
 // messageHead is what an object in protobuf begins with; an envelope follows, with its kind and its message.
 var messageHead = []byte("k8s\x00")
@@ -70,23 +69,22 @@ func isProtobuf(contentType string) bool {
 // Unmarshal reads a list in protobuf: field 1 is its metadata, each field 2 an item.
 func (l *List[T]) Unmarshal(text []byte) error {
 	for len(text) > 0 {
-		number, kind, size := protowire.ConsumeTag(text)
-		if size < 0 || kind != protowire.BytesType {
-			return fmt.Errorf("a field of a list: %w", protowire.ParseError(size))
-		}
-		field, length := protowire.ConsumeBytes(text[size:])
-		if length < 0 {
-			return fmt.Errorf("a field of a list: %w", protowire.ParseError(length))
+		number, kind, size := protowire.ConsumeField(text)
+		if size < 0 {
+			return protowire.ParseError(size)
 		}
 		var err error
-		switch text = text[size+length:]; number {
-		case 1:
-			err = l.ListMeta.Unmarshal(field)
-		case 2:
-			item := l.new()
-			l.Items, err = append(l.Items, item), any(item).(message).Unmarshal(field)
+		if field := text[protowire.SizeTag(number):size]; kind == protowire.BytesType {
+			field, _ = protowire.ConsumeBytes(field)
+			switch number {
+			case 1:
+				err = l.ListMeta.Unmarshal(field)
+			case 2:
+				item := l.new()
+				l.Items, err = append(l.Items, item), any(item).(message).Unmarshal(field)
+			}
 		}
-		if err != nil {
+		if text = text[size:]; err != nil {
 			return err
 		}
 	}

@@ -40,19 +40,12 @@ type request struct {
 	accept      string   // the type of the answer
 	query       url.Values
 	contentType string
-	body        interface{}             // nil for none; bytes are sent as they are
-	kind        schema.GroupVersionKind // of a body that is sent in protobuf
+	body        interface{} // nil for none; bytes are sent as they are
 }
 
 // with returns the request with a body in JSON.
 func (r request) with(body interface{}) request {
 	r.contentType, r.body = runtime.ContentTypeJSON, body
-	return r
-}
-
-// inProtobuf returns the request with its body in protobuf, an object of a kind.
-func (r request) inProtobuf(kind schema.GroupVersionKind) request {
-	r.contentType, r.kind = runtime.ContentTypeProtobuf, kind
 	return r
 }
 
@@ -114,10 +107,6 @@ func (r request) encoded() ([]byte, error) {
 		return nil, nil
 	case []byte:
 		return body, nil
-	case interface{ Marshal() ([]byte, error) }:
-		if !r.kind.Empty() {
-			return encodeMessage(r.kind, body)
-		}
 	}
 	return json.Marshal(r.body)
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kube2014/pkg/util/quantity"
 )
 
 // Object is a pointer to one of today's objects.
@@ -200,8 +202,14 @@ func (r Resource[T]) to(method string, names ...string) request {
 // write sends a request with an object: in protobuf, unless its kind may be an own one.
 func (r Resource[T]) write(ctx context.Context, sent request, object T) (T, error) {
 	sent = sent.with(object)
-	if r.form == "" {
-		sent = sent.inProtobuf(r.kind)
+	if m, ok := any(object).(interface{ Marshal() ([]byte, error) }); ok && r.form == "" {
+		text, err := encodeMessage(r.kind, m)
+		if err != nil {
+			return object, sent.failed(err)
+		}
+		if !quantity.HugeInProtobuf(text) { // the server would refuse a name that looks like one
+			sent.contentType, sent.body = runtime.ContentTypeProtobuf, text
+		}
 	}
 	return r.send(ctx, sent)
 }

@@ -89,7 +89,7 @@ func (p *plan) makeType(addressType discoveryv1.AddressType, wanted groups, own 
 		}
 	}
 	if len(wanted) == 0 {
-		more = append(more, &discoveryv1.EndpointSlice{AddressType: addressType, Endpoints: []discoveryv1.Endpoint{}})
+		more = append(more, &discoveryv1.EndpointSlice{AddressType: addressType})
 	}
 	for _, slice := range more {
 		if len(empty) == 0 {

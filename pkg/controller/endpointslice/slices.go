@@ -31,7 +31,7 @@ func SlicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 		}
 	}
 	if len(all) == 0 {
-		all = []*discoveryv1.EndpointSlice{{AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{}}}
+		all = []*discoveryv1.EndpointSlice{{AddressType: discoveryv1.AddressTypeIPv4}}
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(endpoints.UID)) // it never fails

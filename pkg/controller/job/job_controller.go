@@ -3,6 +3,7 @@ package job
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func NewJobController(config Config) *JobController {
 	}
 	c.synced = []func() bool{
 		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: change, OnDelete: forget}),
-		c.pods.AddHandler(controller.Handler(c.queue, c.keysOf)),
+		c.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.queueOwner}),
 	}
 	return c
 }
@@ -86,17 +87,35 @@ func ownerKey(pod *corev1.Pod) []string {
 	return controller.KeyOfOwner[*corev1.Pod](controllerKind)(pod)
 }
 
-// keysOf returns the key of the job that controls a pod, or of all that may adopt it.
-func (c *JobController) keysOf(pod *corev1.Pod) (keys []string) {
+func (c *JobController) queueOwner(pod *corev1.Pod) {
+	for _, key := range ownerKey(pod) {
+		c.queue.Add(key)
+	}
+}
+
+func (c *JobController) podChanged(old, pod *corev1.Pod) {
+	c.queueOwner(old)
+	if metav1.GetControllerOfNoCopy(old) == nil && maps.Equal(old.Labels, pod.Labels) {
+		c.queueOwner(pod)
+		return
+	}
+	c.podSeen(pod)
+}
+
+// podSeen queues the job of a pod, or all that may adopt it.
+func (c *JobController) podSeen(pod *corev1.Pod) {
+	c.queueOwner(pod)
 	if metav1.GetControllerOfNoCopy(pod) != nil {
-		return ownerKey(pod)
+		return
 	}
 	for _, job := range c.jobs.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && finished(job) == nil && selector.Matches(labels.Set(pod.Labels)) {
-			keys = append(keys, cache.Key(job))
+		if finished(job) != nil {
+			continue
+		}
+		if selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			c.queue.Add(cache.Key(job))
 		}
 	}
-	return keys
 }
 
 // podsOf returns the pods that a job controls in the copy.

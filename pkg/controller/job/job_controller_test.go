@@ -303,6 +303,20 @@ func TestAJobIsOverOnlyWhenItsLastPodHasEnded(t *testing.T) {
 	})
 }
 
+func TestAPodThatLosesItsJobAndItsLabelsAtOnceCanGo(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", counts(2, 2))
+		b.Settle(time.Second)
+		controllertest.Change(t, b.API.Pods().Resource, "pi-1", func(pod *corev1.Pod) { pod.OwnerReferences, pod.Labels = nil, nil })
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"pi-2", "pi-3"}, b.tracked())
+		controllertest.Delete(t, b.API.Pods().Resource, "pi-1")
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"pi-2", "pi-3"}, b.PodNames())
+	})
+}
+
 func TestPodsAreAdoptedAndReleasedByTheirLabels(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

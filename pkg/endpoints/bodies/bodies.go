@@ -55,7 +55,7 @@ func Nesting(text []byte) (sum int) {
 }
 
 // NestingInProtobuf is Nesting for a protobuf message, at most a little above MaxNesting. The encoding does not tell texts from
-// messages: all that may be a message counts as one.
+// messages: all that a decoder may read as a message counts as one, and so does what is in a group.
 func NestingInProtobuf(message []byte) (sum int) {
 	var outer []int // the ends of the messages around the present one
 	at, end := 0, len(message)
@@ -66,22 +66,40 @@ func NestingInProtobuf(message []byte) (sum int) {
 			}
 			end, outer = outer[len(outer)-1], outer[:len(outer)-1]
 		}
-		_, kind, head := protowire.ConsumeTag(message[at:end])
-		if head > 0 && kind == protowire.BytesType {
-			length, size := protowire.ConsumeVarint(message[at+head : end])
-			if start := at + head + size; size > 0 && length <= uint64(end-start) {
-				at, outer, end = start, append(outer, end), start+int(length)
-				sum += int(length)
+		tag, size := varint(message[at:end])
+		at += size
+		switch kind := protowire.Type(tag & 7); {
+		case size == 0:
+			at = end // it is no message
+		case kind == protowire.BytesType:
+			length, size := varint(message[at:end])
+			if at += size; size == 0 || length > uint64(end-at) {
+				at = end
 				continue
 			}
-		}
-		if size := protowire.ConsumeFieldValue(1, kind, message[min(at+max(head, 0), end):end]); head > 0 && size >= 0 {
-			at += head + size
-		} else {
-			at = end // it is no message
+			outer, end = append(outer, end), at+int(length)
+			sum += int(length)
+		case kind == protowire.VarintType:
+			_, size := varint(message[at:end])
+			at += size
+		case kind == protowire.Fixed64Type:
+			at = min(at+8, end)
+		case kind == protowire.Fixed32Type:
+			at = min(at+4, end)
 		}
 	}
 	return sum
+}
+
+// varint reads a number as decoders of today's types do, which ignore what is too much of its tenth byte. The size is 0 if there is none.
+func varint(text []byte) (value uint64, size int) {
+	for i, b := range text[:min(len(text), 10)] {
+		value |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			return value, i + 1
+		}
+	}
+	return 0, 0
 }
 
 // Read reads the body of a request, and removes the read deadline of the connection.

@@ -23,7 +23,7 @@ import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin/expressions"
 	"kube2014/pkg/api/v1/patch"
-	"kube2014/pkg/api/v1/quantity"
+	"kube2014/pkg/util/quantity"
 )
 
 // maxObject bounds a changed object, in bytes, as the body of a client's request.

@@ -56,14 +56,16 @@ func HugeInProtobuf(message []byte) bool {
 		return false
 	}
 	for start := range message {
-		length := 0
-		for before := start - 1; before >= 0 && length <= len(message); before-- {
+		for before := start - 1; before >= max(0, start-10); before-- {
 			b := message[before]
 			if more := b >= 0x80; more != (before < start-1) {
 				break // only the last byte of a length is below 0x80
 			}
-			length = length<<7 | int(b&0x7f)
-			if length <= len(message)-start && isFirstField(message[:before]) && isHuge(message[start:start+length]) {
+			length := 0
+			for i, b := range message[before:start] {
+				length |= int(b&0x7f) << (7 * i) // of the tenth byte, decoders ignore what is too much
+			}
+			if length >= 0 && length <= len(message)-start && isFirstField(message[:before]) && isHuge(message[start:start+length]) {
 				return true
 			}
 		}
@@ -75,7 +77,7 @@ func HugeInProtobuf(message []byte) bool {
 // number than it needs be only the first byte is looked at.
 func isFirstField(message []byte) bool {
 	const number = 1<<3 | 2
-	for i, end := len(message)-1, len(message)-1; i >= 0 && (message[i] >= 0x80) == (i < end); i-- {
+	for i, end := len(message)-1, len(message)-1; i >= max(0, end-9) && (message[i] >= 0x80) == (i < end); i-- {
 		if message[i]&0x7f == number {
 			return true
 		}

@@ -65,6 +65,7 @@ func TestK25AlsoInProtobuf(t *testing.T) {
 		"a length that is a digit itself":          {pod(uid, strings.Repeat("0", 40)+"1e123456"), true},
 		"a length that is longer than it needs be": {"\x0a\x87\x80\x001e12345B", true},
 		"a field that is longer than it needs be":  {"\x8a\x80\x00\x071e12345", true},
+		"a length that is too long":                {"\x0a\x87\x80\x80\x80\x80\x80\x80\x80\x80\x021e12345", true},
 		"a text in another field":                  {"\x12\x071e12345", false},
 		"a message that ends before its string":    {"\x0a\x081e12345", false},
 		"a length that does not end":               {strings.Repeat("\xff", 1000) + "\x7f1e12345", false},
