@@ -67,13 +67,19 @@ func (n nodes) kubelet(name string, of schema.GroupResource) (host string, port 
 	if err != nil {
 		return "", 0, rest.StatusError(err, of, name)
 	}
-	status := node.Status
-	for _, address := range status.Addresses {
+	host, port = KubeletOf(node)
+	return host, port, nil
+}
+
+// KubeletOf returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one.
+func KubeletOf(node *corev1.Node) (host string, port uint) {
+	port = uint(node.Status.DaemonEndpoints.KubeletEndpoint.Port)
+	for _, address := range node.Status.Addresses {
 		if address.Type == corev1.NodeInternalIP {
-			return address.Address, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+			return address.Address, port
 		}
 	}
-	return name, uint(status.DaemonEndpoints.KubeletEndpoint.Port), nil
+	return node.Name, port
 }
 
 // isAlive reports whether the kubelet of a node has recently reported that it is ready.
