@@ -275,7 +275,8 @@ func TestTheTourWithKubectlPrintsWhatItSays(t *testing.T) {
 func TestTheTourOfAClusterPrintsWhatItSays(t *testing.T) {
 	t.Parallel()
 	block, program := loopbacktest.Claim(t), build(t, asUsersRunIt)
-	cluster := exec.Command(program, "-port", "0", "-run", "all", "-machines", strings.Join(block.Machines, ","), "-cluster_cidr", block.Pods, "-kubelet_port", "0")
+	cluster := exec.Command(program, "-port", "0", "-run", "all", "-machines", strings.Join(block.Machines, ","), "-cluster_cidr", block.Pods, "-kubelet_port", "0",
+		"-runtime_config", "metrics.k8s.io/v1beta1=true")
 	port, target := loopbacktest.FreePort(t), loopbacktest.FreePort(t)
 	checkSession(t, commandsIn(t, "README.md", "## A cluster"), map[string]string{
 		"127.0.0.1:8080": startCommand(t, cluster, func(err error) { assert.NoError(t, err) }).address,
@@ -351,7 +352,7 @@ func TestEveryDifferenceFromTodaysServerIsCitedByTheTestThatPinsIt(t *testing.T)
 	t.Parallel()
 	_, text := tests(t)
 	text += read(t, "compare/today/known.go")
-	checkRows(t, "docs/second-door.md", "K", 116, text)
+	checkRows(t, "docs/second-door.md", "K", 117, text)
 	numbers := difference.FindAllString(text, -1)
 	slices.Sort(numbers)
 	for _, number := range slices.Compact(numbers) {

@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core"
+	"kube2014/pkg/util"
+)
+
+const (
+	interval   = time.Second     // between the answers of a kubelet
+	timeout    = 5 * time.Second // of each answer
+	most       = 16              // how many kubelets are asked at once
+	mostAnswer = 8 << 20         // bytes; a hundred pods have some 100 KiB
+)
+
+// measure returns two answers of the kubelets of nodes, by the names of the nodes. Those that do not answer are left out. The error is a
+// timeout if the context ends.
+func (c Config) measure(ctx context.Context, nodes []*corev1.Node) (map[string]measurement, error) {
+	measured := make([]measurement, len(nodes))
+	inParallel(len(nodes), func(i int) { measured[i].first = c.ask(ctx, nodes[i]) })
+	if slices.ContainsFunc(measured, func(m measurement) bool { return m.first != nil }) {
+		util.Sleep(ctx, interval)
+	}
+	inParallel(len(nodes), func(i int) {
+		if measured[i].first != nil {
+			measured[i].last = c.ask(ctx, nodes[i])
+		}
+	})
+	byName := map[string]measurement{}
+	for i, node := range nodes {
+		byName[node.Name] = measured[i]
+	}
+	return byName, rest.CheckTime(ctx)
+}
+
+// inParallel calls do with 0 to n-1, in some goroutines, and waits.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, most) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// ask returns the answer of a node's kubelet, nil for none.
+func (c Config) ask(ctx context.Context, node *corev1.Node) answer {
+	host, port := core.KubeletOf(node)
+	if port == 0 || c.Kubelets == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	address, transport := c.Kubelets.At(host, port)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address.JoinPath("metrics/resource").String(), nil)
+	if err != nil {
+		return nil
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil
+	}
+	return parse(http.MaxBytesReader(nil, response.Body, mostAnswer), time.Now())
+}
+
+// series are those of an answer that are of interest, with where their value goes.
+var series = map[string]func(*sample) *float64{
+	"node_cpu_usage_seconds_total":       func(s *sample) *float64 { return &s.cpu },
+	"node_memory_working_set_bytes":      func(s *sample) *float64 { return &s.memory },
+	"container_cpu_usage_seconds_total":  func(s *sample) *float64 { return &s.cpu },
+	"container_memory_working_set_bytes": func(s *sample) *float64 { return &s.memory },
+	"container_start_time_seconds":       func(s *sample) *float64 { return &s.start },
+}
+
+// parse reads an answer in Prometheus' format that came at a time, nil if it is malformed. What tells no time was measured then.
+func parse(text io.Reader, came time.Time) answer {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(text)
+	if err != nil {
+		return nil
+	}
+	read := answer{}
+	for name, field := range series {
+		for _, metric := range families[name].GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			of := subject{labels["namespace"], labels["pod"], labels["container"]}
+			s := read[of]
+			value := field(&s)
+			*value = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + metric.GetUntyped().GetValue() // it has one of them
+			if value == &s.cpu {
+				if s.at = came; metric.TimestampMs != nil {
+					s.at = time.UnixMilli(metric.GetTimestampMs())
+				}
+			}
+			read[of] = s
+		}
+	}
+	return read
+}
