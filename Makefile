@@ -63,7 +63,7 @@ run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 SCHEDULE
 
 cluster: MACHINES = 127.0.0.1,127.0.0.2,127.0.0.3
 cluster: build ## run it with a scheduler, controllers, kubelets and a proxy around it, on three machines; variables as above
-	@exec bin/apiserver -run all -port $(PORT) $(COMMON_FLAGS)
+	@exec bin/apiserver -run all -port $(PORT) -runtime_config metrics.k8s.io/v1beta1=true $(COMMON_FLAGS)
 
 part: build ## run parts around a server in another process; RUN=scheduler,controller_manager,kubelet,proxy MASTER=http://127.0.0.1:8080
 	@exec bin/apiserver -run $(RUN) -master $(MASTER) $(if $(findstring kubelet,$(RUN))$(findstring proxy,$(RUN)),-machines $(MACHINES)) \

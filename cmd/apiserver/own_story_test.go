@@ -59,6 +59,16 @@ var visits = []line{
 	{"cp $($K -n story get pods -l app=web -o jsonpath='{.items[0].metadata.name}'):/etc/hostname back > /dev/null; grep -o ^web back", "web"},
 }
 
+// uses is what its pods and the machines use. On the machines nothing else runs.
+var uses = []line{
+	{"top pods -l app=web --no-headers | sed 's/^web-[^ ]* *//; s/  */ /g; s/ $//' | sort -u", "10m 10Mi"},
+	{"top pods -l app=web --no-headers | wc -l", "5"},
+	{"top pods -A -l app=web --containers --no-headers | awk '{print $1, $3, $4, $5}' | sort -u", "story nginx 10m 10Mi"},
+	{"top nodes --no-headers | awk '{sum += $2} END {print NR, sum}'", "3 80"},
+	{"get --raw /apis/metrics.k8s.io/v1beta1/nodes/none 2>&1; true", `Error from server (NotFound): node "none" not found`},
+	{"get apiservice v1beta1.metrics.k8s.io -o jsonpath='{.status.conditions[0].reason}'", "Local"},
+}
+
 // jobs end, and one fails.
 var jobs = []line{
 	{"create job once --image busybox -- echo done", ""},
@@ -118,8 +128,8 @@ func TestWhatEverybodyTriesFirstInACluster(t *testing.T) {
 	for _, name := range []string{"memory", "etcd3"} {
 		t.Run("backend="+name, func(t *testing.T) {
 			t.Parallel()
-			c := startRealCluster(t, flagsFor[name](t)...)
-			c.tells(slices.Concat(rolls, visits, jobs, waits, empties, theEnd))
+			c := startRealCluster(t, append(flagsFor[name](t), "-runtime_config", "metrics.k8s.io/v1beta1=true")...)
+			c.tells(slices.Concat(rolls, visits, uses, jobs, waits, empties, theEnd))
 		})
 	}
 }

@@ -68,6 +68,20 @@ func TestWhatIsNotAResourceIsReadWithOrWithoutASlash(t *testing.T) {
 	}
 }
 
+// Those who run today's metrics-server register it for the version.
+func TestMetricsAreServedIfTheyAreTurnedOn(t *testing.T) {
+	t.Parallel()
+	const nodes = "/apis/metrics.k8s.io/v1beta1/nodes"
+	for _, flags := range [][]string{nil, {"-runtime_config", "metrics.k8s.io/v1beta1=false"}} {
+		assert.NotContains(t, openDoors(t, flags...).send(http.StatusOK, "GET", "/apis", ""), "metrics.k8s.io")
+	}
+	openDoors(t, "-runtime_config", "metrics.k8s.io/v1beta1=true,api/v1=false").send(http.StatusNotFound, "GET", nodes, "")
+	d := openDoors(t, "-runtime_config", "metrics.k8s.io/v1beta1=true")
+	assert.Contains(t, d.send(http.StatusOK, "GET", nodes, ""), `"items":[]`, "there are no kubelets")
+	assert.Contains(t, d.send(http.StatusOK, "GET", "/apis", ""), `"metrics.k8s.io/v1beta1"`)
+	assert.Contains(t, d.send(http.StatusOK, "GET", "/openapi/v3/apis/metrics.k8s.io/v1beta1", ""), `"io.k8s.metrics.pkg.apis.metrics.v1beta1.NodeMetrics"`)
+}
+
 // Who asks at a door that is closed gets the error of the one that is open.
 func TestTheDoorThatIsOpenAnswersForTheOther(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
@@ -21,6 +23,7 @@ import (
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/events"
 	"kube2014/pkg/rest/flowcontrol"
+	"kube2014/pkg/rest/metrics"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
 	"kube2014/pkg/rest/policy"
@@ -69,6 +72,13 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
 	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base),
 		admissionregistration.Resources(base, &admissionregistration.Readers{Authorizer: m.rights, Catalogs: m.catalogs}))...)
+	if m.o.APIEnablement.ServesMetrics() {
+		built := m.built.Snapshot()
+		objects := func(name string) metrics.Objects {
+			return built.Find(corev1.SchemeGroupVersion, name).Storage.(metrics.Objects)
+		}
+		m.built.Install(metrics.Resources(metrics.Config{Nodes: objects("nodes"), Pods: objects("pods"), Kubelets: m.Kubelets})...)
+	}
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}

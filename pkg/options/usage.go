@@ -27,7 +27,8 @@ the server:
   -runtime_config LIST the versions of the API to serve, such as
                        api/v1beta1=true,api/v1=false (default: both); may be repeated;
                        without apiextensions.k8s.io/v1 there are no own resources,
-                       without apiregistration.k8s.io/v1 no other servers
+                       without apiregistration.k8s.io/v1 no other servers; with
+                       metrics.k8s.io/v1beta1=true kubectl top needs no metrics-server
   -request_timeout TIME  how long a request to today's API may take (default 1m0s)
   -min_request_timeout TIME  how long a watch lasts at least, unless its client says
                        how long (default 30m0s)

@@ -37,6 +37,7 @@ var priorities = map[schema.GroupVersion]Priorities{
 	{Group: "discovery.k8s.io", Version: "v1"}:             {16200, 15},
 	{Group: "resource.k8s.io", Version: "v1"}:              {16200, 21},
 	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: {16100, 21},
+	{Group: "metrics.k8s.io", Version: "v1beta1"}:          {100, 100}, // as metrics-server registers it
 }
 
 // ofDefinitions is the priority of the kinds of CustomResourceDefinitions.
