@@ -65,7 +65,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // prepare makes the folder if it is not there, and the kubeconfig anew, whose port may be
 // another one. It returns the names of the contexts.
 func prepare(dir string, port uint) ([]string, error) {
-	_, err := os.Stat(dir)
+	_, err := os.Stat(filepath.Join(dir, tokensFile))
 	if os.IsNotExist(err) {
 		err = makeOnce(dir)
 	}
@@ -85,7 +85,7 @@ func prepare(dir string, port uint) ([]string, error) {
 	return writeKubeconfig(dir, port, tokens)
 }
 
-// makeOnce makes the folder with all that lasts, or nothing.
+// makeOnce makes the folder with all that lasts, or nothing. The folder may be there if it is empty.
 func makeOnce(dir string) error {
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -101,6 +101,11 @@ func makeOnce(dir string) error {
 	}
 	if err := makeTokens(filepath.Join(made, tokensFile)); err != nil {
 		return err
+	}
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err // it is not empty
+		}
 	}
 	return os.Rename(made, dir)
 }

@@ -30,6 +30,7 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestTheFilesAreMadeOnceForTheirOwnerOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "it's \"here\"", "secure")
+	require.NoError(t, os.MkdirAll(dir, 0o755), "an empty folder is as good as none")
 	var out, log bytes.Buffer
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
 	assert.Contains(t, out.String(), `["admin" "alice" "bob"]`)

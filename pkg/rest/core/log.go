@@ -57,7 +57,7 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 		return nil, err
 	}
 	if pod.Spec.NodeName == "" {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", key.Name))
+		return http.NoBody, nil
 	}
 	host, port, err := l.nodes.kubelet(pod.Spec.NodeName, corev1.Resource("pods"))
 	if err != nil {

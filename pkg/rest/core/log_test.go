@@ -141,7 +141,6 @@ func TestALogThatThereIsNotIsToldWhy(t *testing.T) {
 	}{
 		{"two/log", nil, 400, "a container name must be specified for pod two, choose one of: [i a b]"},
 		{"one/log?container=x", nil, 400, "container x is not valid for pod one"},
-		{"none/log", nil, 400, "pod none does not have a host assigned"},
 		{"unheard/log", nil, 400, "no kubelet has started it"},
 		{"lost/log", nil, 404, `pods \"gone\" not found`},
 		{"away/log", nil, 503, "reading a node: the store cannot be reached"},

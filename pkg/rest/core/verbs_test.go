@@ -357,7 +357,7 @@ func TestTheLogOfAPodSaysWhyThereIsNone(t *testing.T) {
 	d := Open(t)
 	d.Must("POST", Pods, Pod("x", ""))
 	log := func() string { return d.Do("GET", Pods+"/x/log", "").Error().Message }
-	assert.Equal(t, "pod x does not have a host assigned", log())
+	assert.Empty(t, d.Must("GET", Pods+"/x/log", "").Text, "as today's server has it")
 	d.Must("POST", Pods+"/x/binding", `{"metadata":{"name":"x"},"target":{"name":"n1"}}`)
 	assert.Equal(t, `pods "n1" not found`, log(), "as today's server has it")
 	d.Must("POST", "/api/v1/nodes", `{"metadata":{"name":"n1"}}`)
