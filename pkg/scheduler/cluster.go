@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type counted struct {
 	uid      types.UID
 	node     string
 	requests amounts
+	extras   extras
 	ports    []int32
 	ended    bool
 	labels   *labelSet // nil if it has ended
@@ -77,7 +79,7 @@ func (c *cluster) find(name string) (int, bool) {
 // node returns the node of a name, which need not be known.
 func (c *cluster) node(name string) *nodeInfo {
 	if c.nodes[name] == nil {
-		c.nodes[name] = &nodeInfo{name: name, ports: map[int32]int{}}
+		c.nodes[name] = &nodeInfo{name: name, ports: map[int32]int{}, taken: extras{}}
 	}
 	return c.nodes[name]
 }
@@ -96,13 +98,13 @@ func (c *cluster) setPod(pod *corev1.Pod) bool {
 	key := cache.Key(pod)
 	old := c.pods[key]
 	next := c.put(key, pod, pod.Spec.NodeName)
-	return old != nil && (old.uid != next.uid || old.node != next.node || old.requests != next.requests || old.ended != next.ended)
+	return old != nil && (old.uid != next.uid || old.node != next.node || old.requests != next.requests || !maps.Equal(old.extras, next.extras) || old.ended != next.ended)
 }
 
 // put counts a pod on a node, instead of what was counted for its key.
 func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
 	c.take(key)
-	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
+	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), extras: extrasOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
 	c.pods[key] = next
 	info := c.node(node)
 	info.count(next, 1)

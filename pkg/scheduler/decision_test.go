@@ -133,6 +133,14 @@ func TestAFilterSaysWhyANodeIsNotOneForAPod(t *testing.T) {
 		{name: "nothing is requested of a full node", node: of(having("1", "")), there: some(makePod("p", on("n"), requesting("2", "")))},
 		{name: "nothing is there", node: of(having("0", "")), pod: with(requesting("1m", "")), reasons: []string{"Insufficient cpu"}},
 		{name: "far too much", node: of(having("1E", "1E")), pod: with(requesting("1e30", "8Ei")), reasons: []string{"Insufficient cpu", "Insufficient memory"}},
+		{name: "a device", node: of(withDevices("2")), pod: with(wantingOf("a.b/gpu", "1")), there: some(makePod("p", on("n"), wantingOf("a.b/gpu", "1")))},
+		{name: "one device too few", node: of(withDevices("2")), pod: with(wantingOf("a.b/gpu", "2")), there: some(makePod("p", on("n"), wantingOf("a.b/gpu", "1"))),
+			reasons: []string{"Insufficient a.b/gpu"}},
+		{name: "a device that an ended pod had", node: of(withDevices("1")), pod: with(wantingOf("a.b/gpu", "1")), there: some(makePod("p", on("n"), wantingOf("a.b/gpu", "1"), ended))},
+		{name: "a device that no node has", pod: with(wantingOf("a.b/gpu", "1")), reasons: []string{"Insufficient a.b/gpu"}},
+		{name: "two kinds of devices", node: of(withDevices("0")), pod: with(wantingOf("c.d/fpga", "1"), wantingOf("a.b/gpu", "1")),
+			reasons: []string{"Insufficient a.b/gpu", "Insufficient c.d/fpga"}},
+		{name: "local storage that a node does not tell of", pod: with(wantingOf("ephemeral-storage", "1Gi"))},
 		{name: "room for a pod", node: of(podsAtMost("2")), there: some(makePod("p", on("n")), makePod("q", on("n"), ended))},
 		{name: "too many pods", node: of(podsAtMost("1")), there: some(makePod("p", on("n"))), reasons: []string{"Too many pods"}},
 	} {
@@ -249,5 +257,19 @@ func TestAPodRequestsWhatRunsAtOneTime(t *testing.T) {
 			t.Parallel()
 			assert.Equal(t, amounts{cpu: test.want}, requestsOf(&test.spec))
 		})
+	}
+}
+
+// wantingOf adds a container that requests another resource.
+func wantingOf(name corev1.ResourceName, amount string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{name: resource.MustParse(amount)}}})
+	}
+}
+
+func withDevices(amount string) func(*corev1.Node) {
+	return func(node *corev1.Node) {
+		node.Status.Allocatable = corev1.ResourceList{"a.b/gpu": resource.MustParse(amount)}
 	}
 }

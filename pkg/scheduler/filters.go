@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,7 +47,8 @@ func hostPorts(pod *wanted, node *nodeInfo) []string {
 	return reason(taken, "node(s) didn't have free ports for the requested pod ports")
 }
 
-// resources returns all resources that are missing. One that is not requested is not missing.
+// resources returns all resources that are missing. One that is not requested is not missing. Nodes that do not report
+// CPUs, memory and local storage have enough of them.
 func resources(pod *wanted, node *nodeInfo) []string {
 	var missing []string
 	if node.maxPods != unlimited && node.pods >= node.maxPods {
@@ -56,6 +59,15 @@ func resources(pod *wanted, node *nodeInfo) []string {
 	}
 	if lacks(pod.requests.memory, node.requested.memory, node.capacity.memory) {
 		missing = append(missing, "Insufficient memory")
+	}
+	for _, name := range slices.Sorted(maps.Keys(pod.extras)) {
+		capacity, reported := node.extras[name]
+		if !reported && name == corev1.ResourceEphemeralStorage {
+			capacity = unlimited
+		}
+		if lacks(pod.extras[name], node.taken[name], capacity) {
+			missing = append(missing, fmt.Sprintf("Insufficient %s", name))
+		}
 	}
 	return missing
 }

@@ -13,6 +13,7 @@ type nodeFacts struct {
 	labels        labels.Set
 	taints        []corev1.Taint // those that keep pods away
 	capacity      amounts        // unlimited where the node reports nothing
+	extras        extras
 	maxPods       int64
 }
 
@@ -41,6 +42,10 @@ func factsOf(node *corev1.Node) nodeFacts {
 	}
 	if memory, reported := reportedBy(node, corev1.ResourceMemory); reported {
 		facts.capacity.memory = units(&memory, maxCapacity)
+	}
+	facts.extras = extrasIn(node.Status.Allocatable)
+	if node.Status.Allocatable == nil {
+		facts.extras = extrasIn(node.Status.Capacity)
 	}
 	if pods, reported := reportedBy(node, corev1.ResourcePods); reported {
 		facts.maxPods = units(&pods, maxCapacity)
@@ -78,6 +83,7 @@ type nodeInfo struct {
 
 	requested amounts // by its pods
 	usual     amounts // the same, as it counts in scores
+	taken     extras  // by its pods
 	pods      int64
 	held      int           // pods, with those that ended: they only keep their host ports
 	ports     map[int32]int // how many pods have a host port
@@ -96,5 +102,8 @@ func (n *nodeInfo) count(p *counted, sign int) {
 	}
 	times := int64(sign)
 	n.pods += times
+	for name, amount := range p.extras {
+		n.taken[name] += times * amount
+	}
 	n.requested, n.usual = n.requested.plus(p.requests.times(times)), n.usual.plus(usualOf(p.requests).times(times))
 }

@@ -56,25 +56,48 @@ func amountsOf(list corev1.ResourceList, limit int64) amounts {
 	return amounts{milli(list.Cpu(), limit), units(list.Memory(), limit)}
 }
 
-// requestsOf returns the most that a pod requests at one time: all containers and sidecars, or an
-// init container with the sidecars that were started before it. Requests of the pod as a whole
-// replace that.
-func requestsOf(spec *corev1.PodSpec) amounts {
-	var together, sidecars, starting amounts
-	for i := range spec.Containers {
-		together = together.with(amountsOf(spec.Containers[i].Resources.Requests, tooMuch))
-	}
-	for i := range spec.InitContainers {
-		container := &spec.InitContainers[i]
-		needs := amountsOf(container.Resources.Requests, tooMuch)
-		if pods.IsSidecar(container) {
-			sidecars = sidecars.with(needs)
-			starting = starting.max(sidecars)
-		} else {
-			starting = starting.max(sidecars.with(needs))
+// extras are amounts of other resources, such as devices.
+type extras map[corev1.ResourceName]int64
+
+func isExtra(name corev1.ResourceName) bool {
+	return name != corev1.ResourceCPU && name != corev1.ResourceMemory && name != corev1.ResourcePods
+}
+
+// extrasIn returns the other resources of a node.
+func extrasIn(list corev1.ResourceList) extras {
+	found := extras{}
+	for name, quantity := range list {
+		if isExtra(name) {
+			found[name] = units(&quantity, maxCapacity)
 		}
 	}
-	total := together.with(sidecars).max(starting)
+	return found
+}
+
+// extrasOf returns what a pod requests of other resources, nil for nothing.
+func extrasOf(spec *corev1.PodSpec) (requested extras) {
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			for name := range containers[i].Resources.Requests {
+				if !isExtra(name) {
+					continue
+				}
+				if requested == nil {
+					requested = extras{}
+				}
+				requested[name] = mostOf(spec, func(list corev1.ResourceList) amounts {
+					quantity := list[name]
+					return amounts{cpu: units(&quantity, tooMuch)}
+				}).cpu
+			}
+		}
+	}
+	return requested
+}
+
+// requestsOf returns what a pod requests. Requests of the pod as a whole replace those of its containers.
+func requestsOf(spec *corev1.PodSpec) amounts {
+	total := mostOf(spec, func(list corev1.ResourceList) amounts { return amountsOf(list, tooMuch) })
 	if spec.Resources != nil {
 		if _, said := spec.Resources.Requests[corev1.ResourceCPU]; said {
 			total.cpu = milli(spec.Resources.Requests.Cpu(), tooMuch)
@@ -84,6 +107,26 @@ func requestsOf(spec *corev1.PodSpec) amounts {
 		}
 	}
 	return total.with(amountsOf(spec.Overhead, tooMuch))
+}
+
+// mostOf returns the most that a pod requests at one time: all containers and sidecars, or an
+// init container with the sidecars that were started before it.
+func mostOf(spec *corev1.PodSpec, of func(corev1.ResourceList) amounts) amounts {
+	var together, sidecars, starting amounts
+	for i := range spec.Containers {
+		together = together.with(of(spec.Containers[i].Resources.Requests))
+	}
+	for i := range spec.InitContainers {
+		container := &spec.InitContainers[i]
+		needs := of(container.Resources.Requests)
+		if pods.IsSidecar(container) {
+			sidecars = sidecars.with(needs)
+			starting = starting.max(sidecars)
+		} else {
+			starting = starting.max(sidecars.with(needs))
+		}
+	}
+	return together.with(sidecars).max(starting)
 }
 
 // usualOf returns requests as they count in scores.

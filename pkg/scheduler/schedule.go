@@ -12,6 +12,7 @@ import (
 // wanted is what a pod wants of a node.
 type wanted struct {
 	requests    amounts
+	extras      extras
 	ports       []int32
 	selects     nodeSelector
 	tolerations []corev1.Toleration
@@ -21,7 +22,7 @@ type wanted struct {
 }
 
 func wantedBy(spec *corev1.PodSpec) *wanted {
-	return &wanted{requests: requestsOf(spec), ports: hostPortsOf(spec), selects: selectorOf(spec), tolerations: spec.Tolerations}
+	return &wanted{requests: requestsOf(spec), extras: extrasOf(spec), ports: hostPortsOf(spec), selects: selectorOf(spec), tolerations: spec.Tolerations}
 }
 
 // errNoNodes has today's text.
