@@ -220,6 +220,23 @@ func TestNoPodIsDeletedWhileAllNodesAreSilent(t *testing.T) {
 	})
 }
 
+// K74.
+func TestATaintKeepsPodsAwayButEvictsNone(t *testing.T) {
+	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
+		b.kubelets("a")
+		b.podsOn("a")
+		b.run()
+		b.Settle(time.Second)
+		_, err := b.API.Nodes().Change(t.Context(), "a", func(node *corev1.Node) error {
+			node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: "a", Value: "b", Effect: corev1.TaintEffectNoExecute})
+			return nil
+		})
+		require.NoError(t, err)
+		b.Settle(time.Hour)
+		assert.Equal(t, "web-a", b.names())
+	})
+}
+
 func TestABarePodOfANodeThatStopsStays(t *testing.T) {
 	inNodeBubble(t, func(t *testing.T, b *nodeBench) {
 		b.kubelets("a")
