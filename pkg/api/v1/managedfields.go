@@ -118,12 +118,15 @@ func needsEscape(c rune) bool {
 // ManagedFieldsMessage returns the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
 func ManagedFieldsMessage(object api.Object) []byte {
 	fields := object.Meta().ManagedFields
-	all, entry := make([]byte, 0, sizeOfManagedFields(fields)), []byte(nil)
+	const room = 1 + binary.MaxVarintLen64 // for what precedes them
+	size := sizeOfManagedFields(fields)
+	all, entry := make([]byte, room, room+size), make([]byte, 0, size)
 	for _, e := range fields {
 		entry = appendEntryMessage(entry[:0], e)
 		all = append(binary.AppendUvarint(append(all, managedFieldsTag...), uint64(len(entry))), entry...)
 	}
-	return append(appendField(make([]byte, 0, len(all)+8), 1, len(all)), all...)
+	head := appendField(make([]byte, 0, room), 1, len(all)-room)
+	return all[room-copy(all[room-len(head):], head):]
 }
 
 // managedFieldsTag is that of field 17 of metadata.

@@ -11,7 +11,6 @@ import (
 	"mime"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -50,13 +49,48 @@ func decode(contentType string, text []byte, into any) error {
 	if !begins || !ok {
 		return errors.New("it is in protobuf, and not an object")
 	}
-	var envelope runtime.Unknown
-	if err := envelope.Unmarshal(text); err != nil {
+	var version, kind, raw []byte
+	err := eachField(text, func(number protowire.Number, value []byte) error {
+		if number == 2 {
+			raw = value
+		}
+		if number != 1 {
+			return nil
+		}
+		return eachField(value, func(number protowire.Number, value []byte) error {
+			switch number {
+			case 1:
+				version = value
+			case 2:
+				kind = value
+			}
+			return nil
+		})
+	})
+	if err != nil {
 		return err
 	}
-	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(envelope.APIVersion, envelope.Kind))
-	if err := object.Unmarshal(envelope.Raw); err != nil {
-		return fmt.Errorf("it is of the kind %q: %w", envelope.Kind, err) // it may be another one than expected
+	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(string(version), string(kind)))
+	if err := object.Unmarshal(raw); err != nil {
+		return fmt.Errorf("it is of the kind %q: %w", kind, err) // it may be another one than expected
+	}
+	return nil
+}
+
+// eachField goes through the fields of a message that have bytes, which it does not copy.
+func eachField(message []byte, do func(number protowire.Number, value []byte) error) error {
+	for len(message) > 0 {
+		number, kind, size := protowire.ConsumeField(message)
+		if size < 0 {
+			return protowire.ParseError(size)
+		}
+		if kind == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(message[protowire.SizeTag(number):size])
+			if err := do(number, value); err != nil {
+				return err
+			}
+		}
+		message = message[size:]
 	}
 	return nil
 }
@@ -68,27 +102,17 @@ func isProtobuf(contentType string) bool {
 
 // Unmarshal reads a list in protobuf: field 1 is its metadata, each field 2 an item.
 func (l *List[T]) Unmarshal(text []byte) error {
-	for len(text) > 0 {
-		number, kind, size := protowire.ConsumeField(text)
-		if size < 0 {
-			return protowire.ParseError(size)
+	return eachField(text, func(number protowire.Number, value []byte) error {
+		switch number {
+		case 1:
+			return l.ListMeta.Unmarshal(value)
+		case 2:
+			item := l.new()
+			l.Items = append(l.Items, item)
+			return any(item).(message).Unmarshal(value)
 		}
-		var err error
-		if field := text[protowire.SizeTag(number):size]; kind == protowire.BytesType {
-			field, _ = protowire.ConsumeBytes(field)
-			switch number {
-			case 1:
-				err = l.ListMeta.Unmarshal(field)
-			case 2:
-				item := l.new()
-				l.Items, err = append(l.Items, item), any(item).(message).Unmarshal(field)
-			}
-		}
-		if text = text[size:]; err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // rawEvent is an event whose object is in the encoding of the watch.
@@ -103,9 +127,20 @@ func decodeRaw(contentType string, text []byte) (rawEvent, error) {
 		var event rawEvent
 		return event, json.Unmarshal(text, &event)
 	}
-	var event metav1.WatchEvent
-	err := event.Unmarshal(text)
-	return rawEvent{event.Type, event.Object.Raw}, err
+	var event rawEvent
+	err := eachField(text, func(number protowire.Number, value []byte) error {
+		switch number {
+		case 1:
+			event.Type = string(value)
+		case 2:
+			return eachField(value, func(_ protowire.Number, raw []byte) error {
+				event.Object = raw
+				return nil
+			})
+		}
+		return nil
+	})
+	return event, err
 }
 
 // eventsOf returns what splits a watch into events: each is a line, or in protobuf follows its length.

@@ -124,14 +124,15 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 	}
 	defer resp.Body.Close()
 	most := c.answerLimit()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
-	if err != nil {
+	var data bytes.Buffer
+	data.Grow(int(min(max(0, resp.ContentLength), int64(most))) + bytes.MinRead)
+	if _, err := data.ReadFrom(io.LimitReader(resp.Body, int64(most)+1)); err != nil {
 		return r.failed(fmt.Errorf("cannot read the answer: %w", err))
 	}
-	if len(data) > most {
+	if data.Len() > most {
 		return r.failed(fmt.Errorf("the answer is larger than %d bytes: a list can be read in pages", most))
 	}
-	if err := decode(resp.Header.Get("Content-Type"), data, answer); err != nil {
+	if err := decode(resp.Header.Get("Content-Type"), data.Bytes(), answer); err != nil {
 		return r.failed(fmt.Errorf("cannot decode the answer: %w", err))
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"time"
@@ -25,6 +24,9 @@ const (
 
 // protobufHead is what a body in protobuf begins with.
 var protobufHead = []byte("k8s\x00")
+
+// usualSize is what is allocated for a body at most before it has come, in bytes.
+const usualSize = 64 << 10
 
 // MaxSize is the size of the largest body that is read, in bytes.
 const MaxSize = 3 << 20
@@ -104,7 +106,9 @@ func varint(text []byte) (value uint64, size int) {
 
 // Read reads the body of a request, and removes the read deadline of the connection.
 func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxSize))
+	var body bytes.Buffer
+	body.Grow(int(min(max(0, req.ContentLength), usualSize)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(w, req.Body, MaxSize))
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
@@ -117,7 +121,7 @@ func Read(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	}
 	// The deadline was for the body: net/http would treat it as the end of the connection.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // JSON returns a body in JSON or YAML as JSON, and as FromYAML an error for fields that are given twice in YAML. The error is *Malformed
