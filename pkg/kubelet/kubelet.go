@@ -38,6 +38,8 @@ type Kubelet struct {
 	running   context.Context // of Run
 	began     time.Time       // of Run
 
+	registered bool // the node has its default labels; only for beat
+
 	mu      sync.Mutex // guards what follows; held before that of a worker
 	workers map[string]*podWorker
 	used    float64 // by pods that are gone, in seconds of one core

@@ -3,6 +3,7 @@ package kubelet_test
 import (
 	"context"
 	"net/http"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -89,6 +90,36 @@ func TestAKubeletKeepsItsNodeAlive(t *testing.T) {
 		pass(10 * time.Second)
 		_, err = c.client.Nodes().Get(t.Context(), machine)
 		require.NoError(t, err, "who deletes a node whose kubelet lives sees it again")
+	})
+}
+
+func TestANodeThatWasThereBeforeItsKubeletGetsItsDefaultLabels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		_, err := c.client.Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: machine, Labels: map[string]string{"disk": "ssd", corev1.LabelOSStable: "plan9"},
+		}})
+		require.NoError(t, err)
+		labels := func() map[string]string {
+			node, err := c.client.Nodes().Get(t.Context(), machine)
+			require.NoError(t, err)
+			return node.Labels
+		}
+		want := map[string]string{"disk": "ssd", corev1.LabelHostname: machine, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH}
+		c.start()
+		assert.Equal(t, want, labels())
+
+		_, err = c.client.Nodes().Change(t.Context(), machine, func(node *corev1.Node) error {
+			delete(node.Labels, corev1.LabelHostname)
+			return nil
+		})
+		require.NoError(t, err)
+		pass(time.Minute)
+		assert.NotContains(t, labels(), corev1.LabelHostname, "it is for registration only")
+		c.stop()
+		c.start()
+		assert.Equal(t, want, labels())
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -44,7 +45,8 @@ func (k *Kubelet) beat(ctx context.Context, port int32) {
 	}
 }
 
-// updateNode writes the node's status, and creates the node if it does not exist.
+// updateNode writes the node's status, and creates the node if it does not exist. The first time, it also gives the
+// node its default labels.
 func (k *Kubelet) updateNode(ctx context.Context, info corev1.NodeSystemInfo, port int32) error {
 	for {
 		node, err := k.Client.Nodes().Get(ctx, k.Name)
@@ -57,7 +59,11 @@ func (k *Kubelet) updateNode(ctx context.Context, info corev1.NodeSystemInfo, po
 				return nil
 			}
 			k.setNodeStatus(&node.Status, info, port, metav1.Now())
+			if !k.registered { // others may change the labels later
+				node.Labels = labels.Merge(node.Labels, k.newNode().Labels)
+			}
 			_, err = k.Client.Nodes().UpdateStatus(ctx, node)
+			k.registered = k.registered || err == nil
 		}
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
 			return err
@@ -69,11 +75,11 @@ func (k *Kubelet) updateNode(ctx context.Context, info corev1.NodeSystemInfo, po
 }
 
 func (k *Kubelet) newNode() *corev1.Node {
-	labels := map[string]string{corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH}
+	own := map[string]string{corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH}
 	if len(validation.IsValidLabelValue(k.Name)) == 0 {
-		labels[corev1.LabelHostname] = k.Name
+		own[corev1.LabelHostname] = k.Name
 	}
-	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: labels}}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.Name, Labels: own}}
 }
 
 func (k *Kubelet) nodeInfo() corev1.NodeSystemInfo {
