@@ -210,3 +210,64 @@ func TestAProbeSendsItsHeadersAndNamesTheKubelet(t *testing.T) {
 		c.stop()
 	})
 }
+
+// byCommand lets the probes of a pod run a command instead.
+func byCommand(command ...string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		c := &pod.Spec.Containers[0]
+		for _, probe := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+			if probe != nil {
+				probe.ProbeHandler = corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
+			}
+		}
+	}
+}
+
+func TestAProbeByACommandFailsWithIt(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		kind    func(*corev1.Container, *corev1.Probe)
+		command []string
+		glance  string
+		event   string // of the first failure; empty for none
+	}{
+		"readiness by one that succeeds":  {readiness, []string{"test", "-f", "/etc/hosts"}, "Running 1/1 running, 0 restarts", ""},
+		"liveness by one that succeeds":   {liveness, []string{"true"}, "Running 1/1 running, 0 restarts", ""},
+		"startup by one that succeeds":    {startup, []string{"echo", "a"}, "Running 1/1 running, 0 restarts", ""},
+		"readiness by one that fails":     {readiness, []string{"cat", "/nope"}, "Running 0/1 running, 0 restarts", "Readiness probe failed: cat: /nope: no such file or directory\n"},
+		"liveness by one that fails":      {liveness, []string{"cat", "/etc/hostname", "/nope"}, "Running 1/1 running, 1 restarts", "Liveness probe failed: web-1\ncat: /nope: no such file or directory\n"},
+		"startup by one that fails":       {startup, []string{"false"}, "Running 0/1 running, 1 restarts", "Startup probe failed: "},
+		"readiness by one that is absent": {readiness, []string{"sh"}, "Running 0/1 running, 0 restarts", `Readiness probe failed: exec: "sh": executable file not found in $PATH`},
+		"liveness by one that is late":    {liveness, []string{"sleep", "2"}, "Running 1/1 running, 1 restarts", `Liveness probe failed: command timed out: "sleep 2"`},
+		"readiness by one in time":        {readiness, []string{"sleep", "0.9"}, "Running 1/1 running, 0 restarts", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := startKubelet(t)
+				c.create(makePod("web-1", probed(row.kind, "/"), byCommand(row.command...)))
+				pass(4 * time.Second)
+				assert.Equal(t, row.glance, c.glance("web-1"))
+				events := c.events.of("Unhealthy")
+				if row.event == "" {
+					assert.Empty(t, events)
+				} else {
+					require.NotEmpty(t, events)
+					assert.Equal(t, "Unhealthy: "+row.event, events[0])
+				}
+				c.stop()
+			})
+		})
+	}
+}
+
+func TestAProbeByACommandFailsAlsoIfItIsToldTo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web-1", probed(readiness, "/"), byCommand("true"), told("unready", "true")))
+		pass(2 * time.Second)
+		assert.Equal(t, "Running 0/1 running, 0 restarts", c.glance("web-1"))
+		assert.Contains(t, c.events.take(), "Unhealthy: Readiness probe failed: hollow: told to be unready")
+	})
+}

@@ -65,7 +65,8 @@ type Container interface {
 	Stop(grace time.Duration)
 	// Update reports a change of the pod that is not in its containers, such as in its annotations.
 	Update(pod *corev1.Pod)
-	// Probe runs a probe within the container, by a command or by gRPC. Nil is success.
+	// Probe runs a probe by gRPC. Of one by a command, it tells whether the runtime lets it fail anyway. Nil is
+	// success.
 	Probe(ctx context.Context, kind ProbeKind) error
 	// Exec runs a command beside the container's own, and returns its exit code. A command that has not ended
 	// when the context ends, or the container stops, is killed. The error is a *CommandError if it cannot be run,

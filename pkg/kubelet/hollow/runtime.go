@@ -15,8 +15,8 @@
 // An annotation is for all containers of a pod; with a name after it, such as
 // hollow.kube2014/exit-code.web, it is for that container, and counts more. Those of probes count as
 // they are now, also in a container that runs; the others as they are when it starts. A probe by HTTP
-// fails with a 503: if two probes ask for the same path, either annotation fails both. Nothing fails a
-// probe that only opens a connection.
+// fails with a 503: if two probes ask for the same path, either annotation fails both. A probe by a command
+// fails, too, if the command does. Nothing fails a probe that only opens a connection.
 //
 // An annotation of a node stops its kubelet for up to 10 minutes, as if its process did nothing:
 //

@@ -1,4 +1,4 @@
-// Package prober probes containers: by HTTP, by TCP, or by the runtime.
+// Package prober probes containers: by HTTP, by TCP, by a command, or by the runtime.
 package prober
 
 import (
@@ -55,7 +55,10 @@ func (t Target) Probe(ctx context.Context, kind cri.ProbeKind, probe *corev1.Pro
 	case probe.TCPSocket != nil:
 		return t.connect(ctx, probe.TCPSocket)
 	}
-	return t.Run.Probe(ctx, kind)
+	if err := t.Run.Probe(ctx, kind); err != nil || probe.Exec == nil {
+		return err
+	}
+	return Exec(ctx, t.Run, probe.Exec.Command)
 }
 
 func (t Target) get(ctx context.Context, action *corev1.HTTPGetAction) error {
