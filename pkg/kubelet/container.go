@@ -132,7 +132,8 @@ func (c *container) view(pod *corev1.Pod) lifecycle.View {
 	return v
 }
 
-// status returns the container's status. A container that was not started has waits as its reason.
+// status returns the container's status. A container that has not begun to run has waits as its
+// reason.
 func (c *container) status(view lifecycle.View, waits string) corev1.ContainerStatus {
 	isStarted := view.Phase == cri.Running && c.started
 	s := corev1.ContainerStatus{
@@ -152,10 +153,8 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	case view.Phase == cri.Running:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: stamp(state.StartedAt)}
 		s.Resources, s.AllocatedResources = has(&c.spec.Resources), c.spec.Resources.Requests
-	case view.Phase == "":
+	case view.Phase == "", view.Phase == cri.Created:
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: waits}
-	case view.Phase == cri.Created:
-		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: containerCreating}
 		s.ContainerID = ""
 	default:
 		s.State.Terminated = c.terminated()

@@ -121,7 +121,11 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 	case run == nil && c.ended != nil:
 		return nil, fmt.Errorf("container %q in pod %q is terminated, and its log is gone", c.name, w.pod.Name)
 	case waits:
-		return nil, fmt.Errorf("container %q in pod %q is waiting to start: %s", c.name, w.pod.Name, w.waits(c))
+		reason := w.waits()
+		if c.problem != nil && c.problem.reason != "" {
+			reason = c.problem.reason
+		}
+		return nil, fmt.Errorf("container %q in pod %q is waiting to start: %s", c.name, w.pod.Name, reason)
 	}
 	return run, nil
 }
@@ -156,12 +160,9 @@ func (w *podWorker) openPort(port int32) int32 {
 	return port
 }
 
-// waits returns the reason why a container waits that was not started.
-func (w *podWorker) waits(c *container) string {
-	if c.problem != nil && c.problem.reason != "" {
-		return c.problem.reason
-	}
-	if c.run == nil && c.kind == lifecycle.MainContainer && len(w.pod.Spec.InitContainers) > 0 {
+// waits returns the reason why containers wait that have not begun to run.
+func (w *podWorker) waits() string {
+	if len(w.pod.Spec.InitContainers) > 0 {
 		return podInitializing
 	}
 	return containerCreating

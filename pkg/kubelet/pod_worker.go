@@ -151,12 +151,8 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 		HostIP: w.k.Address, HostIPs: []corev1.HostIP{{IP: w.k.Address}},
 		PodIP: w.podIP(), PodIPs: []corev1.PodIP{{IP: w.podIP()}},
 	}
-	waits := containerCreating
-	if len(w.pod.Spec.InitContainers) > 0 {
-		waits = podInitializing
-	}
 	for i, c := range w.containers {
-		status := c.status(views[i], waits)
+		status := c.status(views[i], w.waits())
 		switch isLast := p.Over || w.isLeaving(); {
 		case isLast:
 		case views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now):

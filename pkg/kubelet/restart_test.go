@@ -121,6 +121,21 @@ func TestInitContainersRunOneAfterTheOtherBeforeTheOthers(t *testing.T) {
 	})
 }
 
+func TestAContainerThatStartsWaitsForThePodToInitializeIfThatHasInitContainers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web", told("exit-after.first", "1s"), func(pod *corev1.Pod) {
+			pod.Spec.InitContainers = []corev1.Container{{Name: "first", Image: "i"}}
+		}))
+		pass(startAfter / 2)
+		assert.Equal(t, "PodInitializing", c.get("web").Status.InitContainerStatuses[0].State.Waiting.Reason)
+		pass(startAfter + time.Second)
+		assert.NotNil(t, c.get("web").Status.InitContainerStatuses[0].State.Terminated)
+		assert.Equal(t, "Pending 0/1 PodInitializing, 0 restarts", c.glance("web"))
+	})
+}
+
 func TestAnInitContainerThatFailsIsTriedAgainOrFailsThePod(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
