@@ -13,7 +13,7 @@ import (
 
 // start starts a container, for the first time or again. It reports whether it could be: if not, the container
 // waits for another try.
-func (w *podWorker) start(c *container, volumes map[string]files) bool {
+func (w *podWorker) start(c *container, volumes map[string]volume) bool {
 	pod := w.pod
 	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
 	spec, err := w.configure(c, volumes)
@@ -40,7 +40,7 @@ func (w *podWorker) start(c *container, volumes map[string]files) bool {
 }
 
 // configure returns what a container is started from.
-func (w *podWorker) configure(c *container, volumes map[string]files) (cri.Spec, error) {
+func (w *podWorker) configure(c *container, volumes map[string]volume) (cri.Spec, error) {
 	spec := cri.Spec{
 		Pod: w.pod, Name: c.name, Init: c.kind == lifecycle.InitContainer, Node: w.k.Name, HostIP: w.k.Address,
 		Changed: func() { w.k.pods.Add(w.key) },
@@ -55,7 +55,7 @@ func (w *podWorker) configure(c *container, volumes map[string]files) (cri.Spec,
 		spec.Container, err = expandCommand(c.spec, variables)
 	}
 	if err == nil {
-		spec.Files, err = mount(c.spec, volumes, variables)
+		err = mount(&spec, c.spec, volumes, variables)
 	}
 	return spec, err
 }

@@ -27,13 +27,14 @@ type podWorker struct {
 	mu         sync.Mutex  // guards what follows
 	pod        *corev1.Pod // as it was last seen; shared
 	containers []*container
-	status     corev1.PodStatus // as it should be; replaced, never changed
-	inputs     *inputs          // nil if the containers need nothing of the server
-	used       float64          // by earlier runs of its containers, in seconds of one core
-	over       bool             // no container will run again
-	ended      bool             // it was over before this kubelet started
-	expired    bool             // it has exceeded its deadline
-	deleted    bool             // the pod was deleted from the server
+	status     corev1.PodStatus       // as it should be; replaced, never changed
+	inputs     *inputs                // nil if the containers need nothing of the server
+	shared     map[string]*cri.Volume // that containers have written to, by name
+	used       float64                // by earlier runs of its containers, in seconds of one core
+	over       bool                   // no container will run again
+	ended      bool                   // it was over before this kubelet started
+	expired    bool                   // it has exceeded its deadline
+	deleted    bool                   // the pod was deleted from the server
 }
 
 // newWorker begins to run a pod. Of an earlier kubelet only the status is left that it reported.

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 // maxFiles is how many files a container may have from volumes.
@@ -20,6 +22,12 @@ const accessPrefix = "kube-api-access-"
 
 // files is what is in a volume, by the path in it. The contents are shared: nobody may change them.
 type files map[string][]byte
+
+// volume is a volume that is set up.
+type volume struct {
+	files  files       // of one that is only read
+	shared *cri.Volume // one that containers write to
+}
 
 // volumesOf returns the volumes of a pod that a container mounts. Others are not set up.
 func volumesOf(pod *corev1.Pod) (used []*corev1.Volume) {
@@ -64,17 +72,17 @@ func referVolumes(pod *corev1.Pod, add func(kind, name string)) {
 	}
 }
 
-// setUpVolumes returns the files of the volumes, by name. If one cannot be set up, an event says why, and the
+// setUpVolumes returns the volumes by name. If one cannot be set up, an event says why, and the
 // pod is not ready for any container: the result is nil.
-func (w *podWorker) setUpVolumes() (all map[string]files, succeeded bool) {
-	all, succeeded = map[string]files{}, true
+func (w *podWorker) setUpVolumes() (all map[string]volume, succeeded bool) {
+	all, succeeded = map[string]volume{}, true
 	for _, v := range volumesOf(w.pod) {
 		content, err := w.filesOf(v)
 		if err != nil {
 			w.k.event(w.pod, corev1.EventTypeWarning, "FailedMount", w.mountFailure(v, err))
 			succeeded = false
 		}
-		all[v.Name] = content
+		all[v.Name] = volume{content, w.sharedOf(v)}
 	}
 	if !succeeded {
 		return nil, false
@@ -92,7 +100,22 @@ func (w *podWorker) mountFailure(v *corev1.Volume, err error) string {
 		"error processing PVC %s/%s: failed to fetch PVC from API server: %v", v.Name, v.Name, w.pod.Namespace, claim.ClaimName, err)
 }
 
-// filesOf returns the files of a volume.
+// sharedOf returns the volume that containers write to, nil for one that is only read. It stays as long as the pod: that
+// of a claim or of the machine, too.
+func (w *podWorker) sharedOf(v *corev1.Volume) *cri.Volume {
+	if v.ConfigMap != nil || v.Secret != nil || v.DownwardAPI != nil || v.Projected != nil {
+		return nil
+	}
+	if w.shared == nil {
+		w.shared = map[string]*cri.Volume{}
+	}
+	if w.shared[v.Name] == nil {
+		w.shared[v.Name] = &cri.Volume{}
+	}
+	return w.shared[v.Name]
+}
+
+// filesOf returns the files of a volume that is only read.
 func (w *podWorker) filesOf(v *corev1.Volume) (files, error) {
 	switch {
 	case v.ConfigMap != nil:
@@ -183,29 +206,35 @@ func (w *podWorker) fieldsOf(items []corev1.DownwardAPIVolumeFile) (files, error
 	return all, utilerrors.NewAggregate(failures)
 }
 
-// mount returns the files that a container sees, by their absolute paths; nil for none.
-func mount(c *corev1.Container, volumes map[string]files, e *environment) (map[string][]byte, error) {
-	var seen map[string][]byte
+// mount mounts the volumes of a container.
+func mount(spec *cri.Spec, c *corev1.Container, volumes map[string]volume, e *environment) error {
 	for i := range c.VolumeMounts {
 		m := &c.VolumeMounts[i]
 		sub, err := subPathOf(m, e)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for name, content := range volumes[m.Name] {
+		at := path.Join("/", m.MountPath)
+		if shared := volumes[m.Name].shared; shared != nil {
+			if spec.Folders == nil {
+				spec.Folders = map[string]cri.Folder{}
+			}
+			spec.Folders[at] = cri.Folder{Volume: shared, Path: sub, ReadOnly: m.ReadOnly}
+		}
+		for name, content := range volumes[m.Name].files {
 			within, isSeen := below(name, sub)
 			if !isSeen {
 				continue
 			}
-			if seen == nil {
-				seen = map[string][]byte{}
+			if spec.Files == nil {
+				spec.Files = map[string][]byte{}
 			}
-			if seen[path.Join("/", m.MountPath, within)] = content; len(seen) > maxFiles {
-				return nil, fmt.Errorf("the volumes have more than %d files", maxFiles)
+			if spec.Files[path.Join(at, within)] = content; len(spec.Files) > maxFiles {
+				return fmt.Errorf("the volumes have more than %d files", maxFiles)
 			}
 		}
 	}
-	return seen, nil
+	return nil
 }
 
 // below returns the path of a file from a directory of its volume on. It is empty for the file itself.

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 // withVolume mounts a volume v at /v.
@@ -150,6 +152,41 @@ func TestAPodWaitsForItsVolumes(t *testing.T) {
 				} else {
 					assert.Equal(t, "Pending 0/1 PodInitializing, 0 restarts", c.glance("web-1"))
 				}
+			})
+		})
+	}
+}
+
+func TestTheContainersOfAPodShareItsVolumesAlsoWhenTheyRestart(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]corev1.VolumeSource{
+		"an empty directory": {EmptyDir: &corev1.EmptyDirVolumeSource{}},
+		"one of the machine": {HostPath: &corev1.HostPathVolumeSource{Path: "/var/v"}},
+		"a claim":            claimVolume("claim"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, r := startWatched(t)
+				c.createClaim("claim")
+				pod := makePod("web-1", withVolume(source), told("exit-after.web", "10s"), func(pod *corev1.Pod) {
+					pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+						Name: "other", Image: "i", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/w/", SubPath: "sub/", ReadOnly: true}},
+					})
+				})
+				c.create(pod)
+				pass(15 * time.Second)
+				require.Len(t, r.specs, 3)
+				shared := r.specs[0].Folders["/v"].Volume
+				require.NotNil(t, shared)
+				assert.Equal(t, map[string]cri.Folder{"/v": {Volume: shared}}, r.specs[0].Folders)
+				assert.Equal(t, map[string]cri.Folder{"/w": {Volume: shared, Path: "sub", ReadOnly: true}}, r.specs[1].Folders)
+				assert.Same(t, shared, r.specs[2].Folders["/v"].Volume, "it has started again")
+				c.delete("web-1", 0)
+				pass(time.Second)
+				c.create(pod)
+				pass(time.Second)
+				assert.NotSame(t, shared, r.last(t).Folders["/w"].Volume)
 			})
 		})
 	}

@@ -39,8 +39,9 @@ type Spec struct {
 	HostIP    string
 	PodIP     string // empty if the pod has no address of its own
 
-	Env   []string          // the environment of its commands, as NAME=value
-	Files map[string][]byte // what is mounted, by absolute paths; shared, too
+	Env     []string          // the environment of its commands, as NAME=value
+	Files   map[string][]byte // what is mounted, by absolute paths; shared, too
+	Folders map[string]Folder // likewise; files are mounted over them
 
 	// Changed is called after each change of the state. It returns at once, and may be called while
 	// locks are held.

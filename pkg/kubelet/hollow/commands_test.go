@@ -434,6 +434,40 @@ func TestAContainerHasLittleRoomForFiles(t *testing.T) {
 	}
 }
 
+func TestContainersShareTheFoldersOfVolumes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		volume := &cri.Volume{}
+		with := func(folders map[string]cri.Folder) *started {
+			return startRunning(t, nil, func(spec *cri.Spec) {
+				spec.Folders, spec.Files, spec.Container.WorkingDir = folders, map[string][]byte{"/work/conf/c": []byte("C")}, "/work"
+			})
+		}
+		writer := with(map[string]cri.Folder{"/work": {Volume: volume}})
+		reader := with(map[string]cri.Folder{"/work": {Volume: volume, ReadOnly: true}, "/d": {Volume: volume, Path: "sub/d"}, "/work/hidden": {Volume: &cri.Volume{}}, "/tmp": {Volume: &cri.Volume{}}})
+		at := func(s *started, stdin string, command ...string) string {
+			stdout, stderr, _ := s.exec(t, stdin, command...)
+			return stdout + stderr
+		}
+		assert.Equal(t, "conf\n", at(writer, "", "ls", "/work"), "it is empty but for what is mounted")
+		assert.Equal(t, "drwxrwxrwx 1 root root        0 Jan  1 00:00 work\n", strings.SplitAfter(at(writer, "", "ls", "-l", "/"), "tmp\n")[1])
+		sent := packed(t, tar.Header{Name: "a", Size: 1, Mode: 0o600}, tar.Header{Name: "sub/d/b", Size: 1, Mode: 0o644}, tar.Header{Name: "hidden/x", Size: 1})
+		assert.Empty(t, at(writer, sent, "tar", "xmf", "-"))
+		assert.Equal(t, "x", at(reader, "", "cat", "/work/a"))
+		assert.Equal(t, "b\n", at(reader, "", "ls", "/d"))
+		assert.Equal(t, "a\nconf\nhidden\nsub\n", at(reader, "", "ls"))
+		assert.Empty(t, at(reader, "", "ls", "hidden"))
+		assert.Empty(t, at(reader, "", "ls", "/tmp"))
+		assert.Equal(t, "tar: a: read-only file system\n", at(reader, sent, "tar", "xmf", "-"))
+		assert.Empty(t, at(reader, packed(t, tar.Header{Name: "n", Size: 1}), "tar", "xmf", "-", "-C", "/d"))
+		assert.Equal(t, "b\nn\n", at(writer, "", "ls", "sub/d"))
+		assert.Equal(t, "tar: conf/c: read-only file system\n", at(writer, packed(t, tar.Header{Name: "conf/c", Size: 1}), "tar", "xmf", "-"))
+		assert.Equal(t, 10, strings.Count(at(writer, "", "tar", "cf", "-", "/work"), "ustar"), "the folder, and all in it")
+		writer.Stop(0)
+		assert.Equal(t, "x", at(with(map[string]cri.Folder{"/v": {Volume: volume}}), "", "cat", "/v/a"), "it stays when a container has ended")
+	})
+}
+
 // many returns the headers of empty files in folders of their own.
 func many(n int) (all []tar.Header) {
 	for i := range n {

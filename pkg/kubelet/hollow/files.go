@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 const (
@@ -32,11 +34,20 @@ type files struct {
 	mu      sync.Mutex // guards what follows
 	all     map[string]file
 	written int // in bytes
+
+	mounts map[string]mount // by their paths; it does not change
 }
 
-// newFiles returns a file system with files that are mounted over others.
-func newFiles(own, mounted map[string][]byte) *files {
-	f, now := &files{all: map[string]file{}}, time.Now()
+// mount is a folder of another file system.
+type mount struct {
+	of       *files
+	path     string
+	readOnly bool
+}
+
+// newFiles returns a file system with files that are mounted over others, and over folders.
+func newFiles(own, mounted map[string][]byte, folders map[string]cri.Folder) *files {
+	f, now := &files{all: map[string]file{}, mounts: map[string]mount{}}, time.Now()
 	for name, text := range own {
 		f.put(name, file{text: text, mode: 0o644, changed: now})
 	}
@@ -44,7 +55,36 @@ func newFiles(own, mounted map[string][]byte) *files {
 		f.put(name, file{text: text, mode: 0o644, changed: now, fixed: true})
 	}
 	f.put("/tmp", file{mode: fs.ModeDir | fs.ModeSticky | 0o777, changed: now})
+	for at, folder := range folders {
+		of := folder.Volume.Content(func() any { return newVolume() }).(*files)
+		m := mount{of, path.Join("/", folder.Path), folder.ReadOnly}
+		_ = of.write(m.path, nil, dirMode) // at worst, it is missing
+		f.mounts[at] = m
+		f.put(at, file{mode: fs.ModeDir | 0o777, changed: now})
+	}
 	return f
+}
+
+// newVolume returns the empty file system of a volume.
+func newVolume() *files {
+	f := &files{all: map[string]file{}}
+	f.put("/", file{mode: fs.ModeDir | 0o777, changed: time.Now()})
+	return f
+}
+
+// mounted returns what is mounted where a path leads to, and the path there. The innermost mount counts.
+func (f *files) mounted(name string) (m mount, within string, isMounted bool) {
+	if len(f.mounts) == 0 {
+		return mount{}, "", false
+	}
+	for at := name; ; at = path.Dir(at) {
+		if m, isMounted := f.mounts[at]; isMounted {
+			return m, path.Join(m.path, strings.TrimPrefix(name, at)), true
+		}
+		if at == "/" {
+			return mount{}, "", false
+		}
+	}
 }
 
 // put sets a file or a folder, and makes the folders above it.
@@ -62,11 +102,13 @@ func (f *files) put(name string, put file) {
 func (f *files) get(name string) (file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	got, exists := f.all[name]
-	if !exists {
-		return file{}, syscall.ENOENT
+	if got, exists := f.all[name]; exists {
+		return got, nil
 	}
-	return got, nil
+	if m, within, isMounted := f.mounted(name); isMounted {
+		return m.of.get(within)
+	}
+	return file{}, syscall.ENOENT
 }
 
 // write sets a file or a folder. The text belongs to the file system then.
@@ -74,6 +116,12 @@ func (f *files) write(name string, text []byte, mode fs.FileMode) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	there, exists := f.all[name]
+	if m, within, isMounted := f.mounted(name); isMounted && !exists {
+		if m.readOnly {
+			return syscall.EROFS
+		}
+		return m.of.write(within, text, mode)
+	}
 	switch {
 	case exists && there.fixed:
 		return syscall.EROFS
@@ -109,9 +157,20 @@ func (f *files) write(name string, text []byte, mode fs.FileMode) error {
 func (f *files) under(folder string, deep bool) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	all := slices.Collect(maps.Keys(f.all))
+	for at, m := range f.mounts {
+		for _, within := range m.of.under(m.path, true) {
+			name := path.Join(at, strings.TrimPrefix(within, m.path))
+			if there, _, _ := f.mounted(name); there == m { // else it is hidden
+				all = append(all, name)
+			}
+		}
+	}
 	prefix := strings.TrimSuffix(folder, "/") + "/"
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.all)), func(name string) bool {
+	all = slices.DeleteFunc(all, func(name string) bool {
 		rest, below := strings.CutPrefix(name, prefix)
 		return !below || rest == "" || !deep && strings.Contains(rest, "/")
 	})
+	slices.Sort(all)
+	return slices.Compact(all)
 }

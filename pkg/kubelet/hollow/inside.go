@@ -14,6 +14,7 @@ type setup struct {
 	hostname, dir    string // empty by default
 	env              []string
 	mounted          map[string][]byte
+	folders          map[string]cri.Folder
 	command          []string // its own; nil if that is not known
 	stdin, once, tty bool     // of its own command
 }
@@ -24,14 +25,14 @@ var noSetup = &setup{}
 // setupOf returns the setup of a container.
 func setupOf(spec cri.Spec) *setup {
 	c := spec.Container
-	s := &setup{hostname: spec.Pod.Spec.Hostname, dir: c.WorkingDir, env: spec.Env, mounted: spec.Files, stdin: c.Stdin, once: c.StdinOnce, tty: c.TTY}
+	s := &setup{hostname: spec.Pod.Spec.Hostname, dir: c.WorkingDir, env: spec.Env, mounted: spec.Files, folders: spec.Folders, stdin: c.Stdin, once: c.StdinOnce, tty: c.TTY}
 	if spec.Pod.Spec.HostNetwork {
 		s.hostname = spec.Node
 	}
 	if command := slices.Concat(c.Command, c.Args); isKnown(command) {
 		s.command = command
 	}
-	if s.command == nil && s.hostname == "" && s.dir == "" && len(s.env)+len(s.mounted) == 0 {
+	if s.command == nil && s.hostname == "" && s.dir == "" && len(s.env)+len(s.mounted)+len(s.folders) == 0 {
 		return noSetup
 	}
 	return s
@@ -69,7 +70,7 @@ func (c *container) insideLocked() *inside {
 	in.files = newFiles(map[string][]byte{
 		"/etc/hostname": []byte(in.hostname + "\n"),
 		"/etc/hosts":    fmt.Appendf(nil, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s\t%s\n", c.ip, in.hostname),
-	}, s.mounted)
+	}, s.mounted, s.folders)
 	if _, err := in.files.get(in.dir); err != nil { // runtimes make it
 		_ = in.files.write(in.dir, nil, dirMode) // at worst, it is missing
 	}
