@@ -187,7 +187,9 @@ func TestAContainerEndsWithItsOwnCommand(t *testing.T) {
 		"an init container's":         {[]string{"sleep", "3"}, nil, isInit, "exited 4s", 0, ""},
 		"an annotation tells its end": {[]string{"echo", "a"}, map[string]string{"exit-after": "5s"}, nil, "exited 6s", 0, "a\n"},
 		"an annotation tells a code":  {[]string{"sleep", "1h"}, map[string]string{"exit-code": "3"}, nil, "exited 2s", 3, ""},
-		"one that is not known":       {[]string{"sh", "-c", "exit 7"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: killed with code 137\n"},
+		"one that is not known":       {[]string{"sh", "-c", "exit 7"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: there is no \"sh\" here; the container serves HTTP until it is stopped\nhollow: killed with code 137\n"},
+		"an unknown one that exits":   {[]string{"sh", "-c", "exit 7"}, nil, isInit, "exited 1.1s", 0, "hollow: started nginx:1.8\nhollow: there is no \"sh\" here; the container exits after 100ms\nhollow: exited with code 0\n"},
+		"only options":                {[]string{"--port=80"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: killed with code 137\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

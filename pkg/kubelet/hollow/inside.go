@@ -16,6 +16,7 @@ type setup struct {
 	mounted          map[string][]byte
 	folders          map[string]cri.Folder
 	command          []string // its own; nil if that is not known
+	unknown          string   // the name of a command that is not
 	stdin, once, tty bool     // of its own command
 }
 
@@ -31,8 +32,10 @@ func setupOf(spec cri.Spec) *setup {
 	}
 	if command := slices.Concat(c.Command, c.Args); isKnown(command) {
 		s.command = command
+	} else if len(command) > 0 && !strings.HasPrefix(command[0], "-") { // else they are arguments of what the image runs
+		s.unknown = command[0]
 	}
-	if s.command == nil && s.hostname == "" && s.dir == "" && len(s.env)+len(s.mounted)+len(s.folders) == 0 {
+	if s.command == nil && s.unknown == "" && s.hostname == "" && s.dir == "" && len(s.env)+len(s.mounted)+len(s.folders) == 0 {
 		return noSetup
 	}
 	return s
