@@ -90,13 +90,21 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
 }
 
+const (
+	deadlineExceeded = "DeadlineExceeded"
+	pastDeadline     = "Pod was active on the node longer than the specified deadline"
+)
+
 // decide returns what to do.
 func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan {
 	deadline := w.pod.Spec.ActiveDeadlineSeconds
 	var expires time.Time
 	if deadline != nil {
 		expires = w.status.StartTime.Add(inSeconds(*deadline))
-		w.expired = w.expired || !w.over && !expires.After(now)
+		if !w.expired && !w.over && !expires.After(now) {
+			w.expired = true
+			w.k.event(w.pod, corev1.EventTypeNormal, deadlineExceeded, pastDeadline)
+		}
 	}
 	if w.isLeaving() || w.expired {
 		return lifecycle.EndPlan(views)
@@ -169,7 +177,7 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 	}
 	s.Phase = lifecycle.PodPhase(views, p)
 	if w.expired {
-		s.Reason, s.Message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+		s.Reason, s.Message = deadlineExceeded, pastDeadline
 		if p.Over {
 			s.Phase = corev1.PodFailed
 		}

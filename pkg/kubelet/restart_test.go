@@ -178,6 +178,8 @@ func TestAPodThatRunsLongerThanItMayFails(t *testing.T) {
 		pass(10 * time.Second)
 		assert.Equal(t, "Failed 0/1 Completed 0, 0 restarts", c.glance("long"))
 		assert.Equal(t, "DeadlineExceeded", c.get("long").Status.Reason)
+		pass(time.Minute)
+		assert.Equal(t, []string{"DeadlineExceeded: Pod was active on the node longer than the specified deadline"}, c.events.of("DeadlineExceeded"))
 	})
 }
 
@@ -210,6 +212,7 @@ func TestAPodThatHasEndedInItsTimeIsLeftAlone(t *testing.T) {
 		pass(time.Minute)
 		assert.Equal(t, "Succeeded 0/1 Completed 0, 0 restarts", c.glance("job"))
 		assert.Empty(t, c.get("job").Status.Reason)
+		assert.Empty(t, c.events.of("DeadlineExceeded"))
 	})
 }
 
