@@ -108,7 +108,22 @@ func (c *container) terminated() *corev1.ContainerStateTerminated {
 	} else if t.Reason == "" {
 		t.Reason = "Error"
 	}
+	if t.Message == "" && t.ExitCode != 0 && c.spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
+		t.Message = logEnd(c.run)
+	}
 	return t
+}
+
+// logEnd returns the end of a container's log, as today: 80 lines or 2 KiB at most.
+func logEnd(run cri.Container) string {
+	const maxLines, maxBytes = 80, 2 << 10
+	lines, _, _ := run.Log(0)
+	var text strings.Builder
+	for _, line := range lines[max(len(lines)-maxLines, 0):] {
+		text.WriteString(line.Text + "\n")
+	}
+	end := text.String()
+	return strings.ToValidUTF8(end[max(len(end)-maxBytes, 0):], "")
 }
 
 // policy returns the restart policy of the container: its own, or else that of its pod.

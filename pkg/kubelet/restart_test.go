@@ -1,6 +1,8 @@
 package kubelet_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +183,40 @@ func TestAPodThatRunsLongerThanItMayFails(t *testing.T) {
 		pass(time.Minute)
 		assert.Equal(t, []string{"DeadlineExceeded: Pod was active on the node longer than the specified deadline"}, c.events.of("DeadlineExceeded"))
 	})
+}
+
+func TestTheMessageOfAFailureIsTheEndOfTheLogIfThePodWantsThat(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0123456789", 300)
+	for name, row := range map[string]struct {
+		policy  corev1.TerminationMessagePolicy
+		command []string
+		want    string
+	}{
+		"it fails":         {corev1.TerminationMessageFallbackToLogsOnError, []string{"cat", "/etc/hostname", "/nope"}, "web-1\ncat: /nope: no such file or directory\n"},
+		"it succeeds":      {corev1.TerminationMessageFallbackToLogsOnError, []string{"cat", "/etc/hostname"}, ""},
+		"it is not wanted": {corev1.TerminationMessageReadFile, []string{"cat", "/nope"}, ""},
+		"the log is long":  {corev1.TerminationMessageFallbackToLogsOnError, []string{"cat", "/" + long}, (long + ": no such file or directory\n")[len(long)+28-2048:]},
+		"the log has many lines": {corev1.TerminationMessageFallbackToLogsOnError, append([]string{"cat"}, slices.Repeat([]string{"/x"}, 100)...),
+			strings.Repeat("cat: /x: no such file or directory\n", 80)[80*35-2048:]},
+		"the log has many short lines": {corev1.TerminationMessageFallbackToLogsOnError, append([]string{"cat"}, append(slices.Repeat([]string{"/etc/hostname"}, 100), "/x")...),
+			strings.Repeat("web-1\n", 79) + "cat: /x: no such file or directory\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := startKubelet(t)
+				c.create(makePod("web-1", policy(corev1.RestartPolicyNever), func(pod *corev1.Pod) {
+					web := &pod.Spec.Containers[0]
+					web.Command, web.TerminationMessagePolicy = row.command, row.policy
+				}))
+				pass(time.Second)
+				ended := c.get("web-1").Status.ContainerStatuses[0].State.Terminated
+				require.NotNil(t, ended)
+				assert.Equal(t, row.want, ended.Message)
+			})
+		})
+	}
 }
 
 func TestAPodEndsInItsTimeIfOneOfItsNameHadLess(t *testing.T) {
