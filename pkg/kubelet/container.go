@@ -42,15 +42,17 @@ type container struct {
 // problem is why a container cannot start. With an empty reason it waits for its pod.
 type problem struct{ reason, message string }
 
-// containersOf returns the containers of a pod, the init containers first.
+// containersOf returns the containers of a pod, the init containers first, and the ephemeral ones last.
 func containersOf(pod *corev1.Pod) []*container {
 	var all []*container
 	names := map[string]bool{}
-	add := func(specs []corev1.Container, of lifecycle.Kind) {
-		for i := range specs {
-			c := &container{name: specs[i].Name, index: i, spec: &specs[i], kind: of}
+	add := func(n int, of lifecycle.Kind) {
+		for i := range n {
+			c := &container{index: i, kind: of}
+			c.refer(pod)
+			c.name = c.spec.Name
 			if c.name == "" || names[c.name] { // of a task of 2014
-				c.name = strings.TrimPrefix(fmt.Sprintf("%s-%d", specs[i].Name, i), "-")
+				c.name = strings.TrimPrefix(fmt.Sprintf("%s-%d", c.spec.Name, i), "-")
 			}
 			if of == lifecycle.InitContainer && pods.IsSidecar(c.spec) {
 				c.kind = lifecycle.Sidecar
@@ -59,9 +61,33 @@ func containersOf(pod *corev1.Pod) []*container {
 			all = append(all, c)
 		}
 	}
-	add(pod.Spec.InitContainers, lifecycle.InitContainer)
-	add(pod.Spec.Containers, lifecycle.MainContainer)
+	add(len(pod.Spec.InitContainers), lifecycle.InitContainer)
+	add(len(pod.Spec.Containers), lifecycle.MainContainer)
+	add(len(pod.Spec.EphemeralContainers), lifecycle.EphemeralContainer)
 	return all
+}
+
+// refer sets the definition of the container to that in a pod.
+func (c *container) refer(pod *corev1.Pod) {
+	switch c.kind {
+	case lifecycle.MainContainer:
+		c.spec = &pod.Spec.Containers[c.index]
+	case lifecycle.EphemeralContainer:
+		c.spec = (*corev1.Container)(&pod.Spec.EphemeralContainers[c.index].EphemeralContainerCommon)
+	default:
+		c.spec = &pod.Spec.InitContainers[c.index]
+	}
+}
+
+// statuses returns where the status of the container is in that of its pod.
+func (c *container) statuses(s *corev1.PodStatus) *[]corev1.ContainerStatus {
+	switch c.kind {
+	case lifecycle.MainContainer:
+		return &s.ContainerStatuses
+	case lifecycle.EphemeralContainer:
+		return &s.EphemeralContainerStatuses
+	}
+	return &s.InitContainerStatuses
 }
 
 // restore takes over the status from before this kubelet started. The container does not run any more,
@@ -157,6 +183,9 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	}
 	if c.kind == lifecycle.InitContainer {
 		s.Ready = view.Phase == cri.Exited && !view.Failed
+	}
+	if c.kind == lifecycle.EphemeralContainer {
+		s.Ready, s.Started = false, nil
 	}
 	s.LastTerminationState.Terminated = c.last
 	var state cri.State

@@ -71,10 +71,8 @@ func referencesOf(pod *corev1.Pod) (all []reference) {
 		}
 	}
 	referVolumes(pod, add)
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			referEnvironment(&containers[i], add)
-		}
+	for _, c := range containersOf(pod) {
+		referEnvironment(c.spec, add)
 	}
 	return all
 }

@@ -101,11 +101,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 // garbage.
 func (w *podWorker) refer() {
 	for _, c := range w.containers {
-		if c.kind == lifecycle.MainContainer {
-			c.spec = &w.pod.Spec.Containers[c.index]
-		} else {
-			c.spec = &w.pod.Spec.InitContainers[c.index]
-		}
+		c.refer(w.pod)
 	}
 }
 

@@ -45,10 +45,7 @@ func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWork
 		return w
 	}
 	for _, c := range w.containers {
-		statuses := pod.Status.ContainerStatuses
-		if c.kind != lifecycle.MainContainer {
-			statuses = pod.Status.InitContainerStatuses
-		}
+		statuses := *c.statuses(&pod.Status)
 		if c.index < len(statuses) && statuses[c.index].Name == c.spec.Name {
 			c.restore(&statuses[c.index], now)
 		}
@@ -169,11 +166,8 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 		case c.problem != nil && c.problem.reason != "":
 			c.problem.show(&status)
 		}
-		if c.kind == lifecycle.MainContainer {
-			s.ContainerStatuses = append(s.ContainerStatuses, status)
-		} else {
-			s.InitContainerStatuses = append(s.InitContainerStatuses, status)
-		}
+		statuses := c.statuses(&s)
+		*statuses = append(*statuses, status)
 	}
 	s.Phase = lifecycle.PodPhase(views, p)
 	if w.expired {

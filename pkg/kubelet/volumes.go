@@ -35,11 +35,9 @@ func volumesOf(pod *corev1.Pod) (used []*corev1.Volume) {
 		return nil
 	}
 	mounted := map[string]bool{}
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			for _, mount := range containers[i].VolumeMounts {
-				mounted[mount.Name] = true
-			}
+	for _, c := range containersOf(pod) {
+		for _, mount := range c.spec.VolumeMounts {
+			mounted[mount.Name] = true
 		}
 	}
 	for i := range pod.Spec.Volumes {

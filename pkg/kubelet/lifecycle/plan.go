@@ -19,6 +19,7 @@ const (
 	InitContainer Kind = iota // ends before the next one starts
 	Sidecar                   // an init container that runs on beside the others
 	MainContainer
+	EphemeralContainer // added to debug a pod: it runs once, as long as the others
 )
 
 // View is what decisions about a container depend on.
@@ -53,9 +54,14 @@ type Plan struct {
 }
 
 // MakePlan decides what to do with containers that should run: init containers one after the other,
-// and then the others.
+// and then the others. Ephemeral ones wait for none.
 func MakePlan(views []View, now time.Time) Plan {
 	p := Plan{}
+	for i, c := range views {
+		if c.Kind == EphemeralContainer {
+			p.run(i, c, now)
+		}
+	}
 	if blocked := p.initialize(views, now); blocked {
 		return p
 	}
@@ -107,7 +113,7 @@ func (p *Plan) run(i int, c View, now time.Time) {
 	}
 }
 
-// end stops the sidecars: there is nothing left that they run beside.
+// end stops the sidecars, and the ephemeral containers: there is nothing left that they run beside.
 func (p *Plan) end(views []View) {
 	p.Start, p.Wake, p.Over = nil, time.Time{}, true
 	for i, c := range views {
@@ -137,6 +143,8 @@ func anyRan(views []View) bool {
 // RestartsAfter reports whether a container runs again after it has exited.
 func RestartsAfter(policy corev1.RestartPolicy, kind Kind, failed bool) bool {
 	switch {
+	case kind == EphemeralContainer:
+		return false
 	case kind == Sidecar:
 		return true
 	case policy == corev1.RestartPolicyNever:

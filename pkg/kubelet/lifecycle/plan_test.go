@@ -17,6 +17,7 @@ func TestAPlanStartsAndStopsWhatIsToRun(t *testing.T) {
 	initOf := func(v View) View { v.Kind = InitContainer; return v }
 	sideOf := func(v View) View { v.Kind = Sidecar; return v }
 	mainOf := func(v View) View { v.Kind = MainContainer; return v }
+	debugOf := func(v View) View { v.Kind = EphemeralContainer; return v }
 	none, created, running := View{}, View{Phase: cri.Created}, View{Phase: cri.Running, Started: true}
 	done, failed := View{Phase: cri.Exited}, View{Phase: cri.Exited, Failed: true}
 	again := func(at time.Time) View { return View{Phase: cri.Exited, Failed: true, Restarts: true, Due: at} }
@@ -47,6 +48,11 @@ func TestAPlanStartsAndStopsWhatIsToRun(t *testing.T) {
 		"a sidecar ends after the others":          {[]View{sideOf(running), mainOf(done)}, Plan{Stop: []int{0}, Initialized: true}, corev1.PodRunning},
 		"a sidecar does not start again then":      {[]View{sideOf(again(now)), mainOf(done)}, Plan{Initialized: true, Over: true}, corev1.PodSucceeded},
 		"a sidecar ends when an init fails":        {[]View{sideOf(running), initOf(failed), mainOf(none)}, Plan{Stop: []int{0}}, corev1.PodPending},
+
+		"an ephemeral container waits for none":  {[]View{initOf(running), mainOf(none), debugOf(none)}, Plan{Start: []int{2}}, corev1.PodPending},
+		"an ephemeral container runs once":       {[]View{mainOf(running), debugOf(failed)}, Plan{Initialized: true}, corev1.PodRunning},
+		"an ephemeral container ends with a pod": {[]View{mainOf(done), debugOf(running), debugOf(none)}, Plan{Stop: []int{1}, Initialized: true}, corev1.PodRunning},
+		"an ephemeral container fails no pod":    {[]View{mainOf(done), debugOf(failed), debugOf(none)}, Plan{Initialized: true, Over: true}, corev1.PodSucceeded},
 	} {
 		p := MakePlan(test.views, now)
 		assert.Equal(t, test.want, p, name)
@@ -70,6 +76,7 @@ func TestWhatRestarts(t *testing.T) {
 		{corev1.RestartPolicyOnFailure, InitContainer, false, true},
 		{corev1.RestartPolicyNever, InitContainer, false, false},
 		{corev1.RestartPolicyNever, Sidecar, true, true},
+		{corev1.RestartPolicyAlways, EphemeralContainer, false, false},
 	} {
 		assert.Equal(t, test.afterSuccess, RestartsAfter(test.policy, test.of, false), test)
 		assert.Equal(t, test.afterFailure, RestartsAfter(test.policy, test.of, true), test)

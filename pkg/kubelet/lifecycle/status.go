@@ -16,7 +16,7 @@ import (
 func PodPhase(views []View, p Plan) corev1.PodPhase {
 	waits, failed := false, false
 	for _, c := range views {
-		if c.Kind == Sidecar {
+		if c.Kind == Sidecar || c.Kind == EphemeralContainer {
 			continue
 		}
 		waits = waits || c.Kind == MainContainer && !c.Ran && (c.Phase == "" || c.Phase == cri.Created)
@@ -120,6 +120,7 @@ func MergeStatus(there, own corev1.PodStatus, now metav1.Time) corev1.PodStatus 
 	merged.HostIP, merged.HostIPs, merged.PodIP, merged.PodIPs = own.HostIP, own.HostIPs, own.PodIP, own.PodIPs
 	merged.StartTime = own.StartTime
 	merged.InitContainerStatuses, merged.ContainerStatuses = own.InitContainerStatuses, own.ContainerStatuses
+	merged.EphemeralContainerStatuses = own.EphemeralContainerStatuses
 	for _, condition := range own.Conditions {
 		condition.LastTransitionTime = now
 		before := pods.Condition(merged.Conditions, condition.Type)
