@@ -37,6 +37,7 @@ type container struct {
 	ready    bool          // by its readiness probe
 	started  bool          // by its startup probe
 	probes   []*probe
+	hooks    *hooks // nil unless run was seen running, and has some
 }
 
 // problem is why a container cannot start. With an empty reason it waits for its pod.

@@ -60,13 +60,16 @@ func (w *podWorker) configure(c *container, volumes map[string]volume) (cri.Spec
 	return spec, err
 }
 
-// stop begins to stop a container.
+// stop begins to stop a container, after its hook.
 func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 	if !c.stopping {
 		c.stopping = true
 		w.k.event(w.pod, corev1.EventTypeNormal, "Killing", message)
+		w.startPreStop(c, grace)
 	}
-	c.run.Stop(grace)
+	if !c.awaitsPreStop(grace) {
+		c.run.Stop(grace)
+	}
 }
 
 // notice handles changes of the state of a container.
@@ -75,6 +78,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	if ranByItself := phase == cri.Exited && c.run != nil && !c.stopping; (phase == cri.Running || ranByItself) && !c.begun {
 		c.begun = true
 		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.name)
+		w.startHooks(c)
 		w.startProbes(c, now)
 	}
 	if phase != cri.Exited || c.exited {
@@ -82,6 +86,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	}
 	c.exited = true
 	c.stopProbes()
+	c.endHooks()
 	if c.run == nil || c.changed {
 		c.due = now
 		return
@@ -130,6 +135,7 @@ func (w *podWorker) redefine() {
 			w.stop(gone, 0, "Stopping container "+gone.name)
 		}
 		gone.stopProbes()
+		gone.endHooks()
 		w.leave(gone)
 	}
 }

@@ -62,9 +62,10 @@ func (w *podWorker) kill() {
 	w.stopProbes()
 }
 
-// stopProbes stops all probes.
+// stopProbes stops all probes and hooks.
 func (w *podWorker) stopProbes() {
 	for _, c := range w.containers {
 		c.stopProbes()
+		c.endHooks()
 	}
 }
