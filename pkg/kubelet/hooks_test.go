@@ -100,6 +100,34 @@ func TestAHookEndsWhenItsPodIsDeletedAtOnceOrTheKubeletEnds(t *testing.T) {
 	})
 }
 
+func TestAHookGivesNoTimeThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web-1", withPort, hooked(nil, sleeps(5), 30), told("stop-after", "1h")))
+		pass(time.Second)
+		c.delete("web-1", 0)
+		pass(time.Second)
+		assert.Equal(t, "nobody listens", c.ask("127.1.2.1:80"))
+	})
+}
+
+func TestAHookEndsWhenItsPodGetsLessTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := startKubelet(t)
+		c.create(makePod("web-1", hooked(nil, sleeps(20), 30), told("stop-after", "5s")))
+		pass(time.Second)
+		c.delete("web-1", -1)
+		pass(time.Second)
+		c.delete("web-1", 10)
+		pass(4 * time.Second)
+		assert.True(t, c.exists("web-1"), "it is stopping")
+		pass(2 * time.Second)
+		assert.False(t, c.exists("web-1"))
+	})
+}
+
 func TestAContainerThatExitsDuringItsHookIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
