@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,15 +93,11 @@ func (c *container) endHooks() {
 	}
 }
 
-// runHook runs a hook: a command, or a pause. Others, and commands that are not there, are ignored.
+// runHook runs a hook: a command, or a pause. Others are ignored.
 func runHook(ctx context.Context, run cri.Container, handler *corev1.LifecycleHandler) error {
 	switch {
 	case handler.Exec != nil:
-		err := prober.Exec(ctx, run, handler.Exec.Command)
-		if missing := (*cri.CommandError)(nil); errors.As(err, &missing) {
-			return nil
-		}
-		return err
+		return prober.Exec(ctx, run, handler.Exec.Command)
 	case handler.Sleep != nil:
 		util.Sleep(ctx, time.Duration(handler.Sleep.Seconds)*time.Second)
 	}

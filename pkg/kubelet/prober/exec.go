@@ -2,6 +2,7 @@ package prober
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,11 +19,15 @@ type ExitError struct {
 // Error implements error: as today, a probe tells what its command has written.
 func (e *ExitError) Error() string { return e.Output }
 
-// Exec runs a command in a container, until the context ends. The error is an *ExitError if the command has failed.
+// Exec runs a command in a container, until the context ends. The error is an *ExitError if the command has failed. One that
+// the container does not have succeeds: a real container of the image would have it.
 func Exec(ctx context.Context, run cri.Container, command []string) error {
 	var out output
 	code, err := run.Exec(ctx, command, cri.Streams{Stdout: &out, Stderr: &out})
+	var missing *cri.CommandError
 	switch {
+	case errors.As(err, &missing):
+		return nil
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
