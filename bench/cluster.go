@@ -39,10 +39,14 @@ func (b *bench) startCluster(nodes int) (*cluster, error) {
 		return nil, err
 	}
 	c.client = clientv1.New("http://" + c.Address)
+	return c, await("nodes are ready", nodes, func() (int, error) { return c.readyNodes(context.Background()) })
+}
+
+// follow begins to note when pods come and leave.
+func (c *cluster) follow(b *bench) {
 	ctx, end := context.WithCancel(context.Background())
 	b.AtEnd(end)
 	go c.watch(ctx)
-	return c, await("nodes are ready", nodes, func() (int, error) { return c.readyNodes(ctx) })
 }
 
 func (c *cluster) readyNodes(ctx context.Context) (ready int, err error) {
@@ -110,7 +114,7 @@ func (c *cluster) awaitPods(what string, n int, times map[string]time.Time) (las
 // await waits until there are as many as wanted, and says each second how many there are.
 func await(what string, want int, count func() (int, error)) error {
 	const patience = 2 * time.Minute
-	for start, said := time.Now(), time.Now(); ; time.Sleep(20 * time.Millisecond) {
+	for start, said := time.Now(), time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		have, err := count()
 		switch {
 		case err != nil:

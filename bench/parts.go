@@ -33,6 +33,7 @@ func measureParts(b *bench) error {
 	if err != nil {
 		return err
 	}
+	c.follow(b)
 	empty, err := c.ResidentMemory()
 	if err != nil {
 		return err
@@ -56,10 +57,6 @@ func measureParts(b *bench) error {
 
 func podMeta(name, app string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}, Annotations: map[string]string{"hollow.kube2014/start-after": "0s"}}
-}
-
-func podTemplate(app string) corev1.PodTemplateSpec {
-	return corev1.PodTemplateSpec{ObjectMeta: podMeta("", app), Spec: podSpec}
 }
 
 var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx", Ports: []corev1.ContainerPort{{ContainerPort: podPort}}}}}
@@ -150,9 +147,8 @@ func measurePace(b *bench, c *cluster) error {
 // run, and back.
 func measureController(b *bench, c *cluster) error {
 	labels, none := map[string]string{"app": "web"}, int32(0)
-	template := podTemplate("web")
 	create := postObject("replicationcontrollers", corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Name: "web"},
-		Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: labels, Template: &template}})
+		Spec: corev1.ReplicationControllerSpec{Replicas: &none, Selector: labels, Template: &corev1.PodTemplateSpec{ObjectMeta: podMeta("", "web"), Spec: podSpec}}})
 	if _, err := c.SendAll(1, 1, func(int) []byte { return create }); err != nil {
 		return err
 	}
