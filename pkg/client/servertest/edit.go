@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/endpoints/bodies"
 )
 
 // object is a pointer to one of today's objects.
@@ -21,15 +23,15 @@ type object[S any] interface {
 // Edit lets change read and edit the object that a client sends in protobuf. It goes on in JSON.
 func Edit[S any, T object[S]](t testing.TB, req *http.Request, change func(T)) {
 	text, err := io.ReadAll(req.Body)
-	var sent runtime.Unknown
-	object := T(new(S))
-	if err == nil {
-		err = sent.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00")))
-	}
-	if err == nil {
-		err = object.Unmarshal(sent.Raw)
-	}
 	if err != nil {
+		t.Error(err)
+	}
+	sent, err := bodies.Unwrap(text)
+	if err != nil {
+		t.Error(err)
+	}
+	object := T(new(S))
+	if err := object.Unmarshal(sent.Raw); err != nil {
 		t.Error(err)
 	}
 	object.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(sent.APIVersion, sent.Kind))

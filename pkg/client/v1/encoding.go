@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net/http"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,8 +41,8 @@ func encodeMessage(kind schema.GroupVersionKind, object interface{ Marshal() ([]
 }
 
 // decode reads an object in JSON or protobuf.
-func decode(contentType string, text []byte, into any) error {
-	if !isProtobuf(contentType) {
+func decode(inProtobuf bool, text []byte, into any) error {
+	if !inProtobuf {
 		return json.Unmarshal(text, into)
 	}
 	text, begins := bytes.CutPrefix(text, messageHead)
@@ -95,8 +96,8 @@ func eachField(message []byte, do func(number protowire.Number, value []byte) er
 	return nil
 }
 
-func isProtobuf(contentType string) bool {
-	mediaType, _, _ := mime.ParseMediaType(contentType)
+func isProtobuf(answer *http.Response) bool {
+	mediaType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	return mediaType == runtime.ContentTypeProtobuf
 }
 
@@ -122,13 +123,12 @@ type rawEvent struct {
 }
 
 // decodeRaw reads an event, without its object.
-func decodeRaw(contentType string, text []byte) (rawEvent, error) {
-	if !isProtobuf(contentType) {
-		var event rawEvent
-		return event, json.Unmarshal(text, &event)
+func decodeRaw(inProtobuf bool, text []byte) (event rawEvent, err error) {
+	if !inProtobuf {
+		err = json.Unmarshal(text, &event)
+		return event, err
 	}
-	var event rawEvent
-	err := eachField(text, func(number protowire.Number, value []byte) error {
+	err = eachField(text, func(number protowire.Number, value []byte) error {
 		switch number {
 		case 1:
 			event.Type = string(value)
@@ -144,8 +144,8 @@ func decodeRaw(contentType string, text []byte) (rawEvent, error) {
 }
 
 // eventsOf returns what splits a watch into events: each is a line, or in protobuf follows its length.
-func eventsOf(contentType string) bufio.SplitFunc {
-	if isProtobuf(contentType) {
+func eventsOf(inProtobuf bool) bufio.SplitFunc {
+	if inProtobuf {
 		return wholeFrame
 	}
 	return wholeLine

@@ -132,7 +132,7 @@ func (c *Client) do(ctx context.Context, r request, answer interface{}) error {
 	if data.Len() > most {
 		return r.failed(fmt.Errorf("the answer is larger than %d bytes: a list can be read in pages", most))
 	}
-	if err := decode(resp.Header.Get("Content-Type"), data.Bytes(), answer); err != nil {
+	if err := decode(isProtobuf(resp), data.Bytes(), answer); err != nil {
 		return r.failed(fmt.Errorf("cannot decode the answer: %w", err))
 	}
 	return nil
@@ -180,7 +180,7 @@ func (r request) refusal(resp *http.Response) error {
 		return r.failed(fmt.Errorf("the server answered %s, and its reason could not be read: %w", resp.Status, err))
 	}
 	var status metav1.Status
-	if err := decode(resp.Header.Get("Content-Type"), data, &status); err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
+	if err := decode(isProtobuf(resp), data, &status); err == nil && status.Kind == "Status" && status.Status == metav1.StatusFailure {
 		return &apierrors.StatusError{ErrStatus: status}
 	}
 	later, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is missing, or a date

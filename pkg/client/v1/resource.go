@@ -205,7 +205,8 @@ func (r Resource[T]) write(ctx context.Context, sent request, object T) (T, erro
 	if m, ok := any(object).(interface{ Marshal() ([]byte, error) }); ok && r.form == "" {
 		text, err := encodeMessage(r.kind, m)
 		if err != nil {
-			return object, sent.failed(err)
+			var none T
+			return none, sent.failed(err)
 		}
 		if !quantity.HugeInProtobuf(text) { // the server would refuse a name that looks like one
 			sent.contentType, sent.body = runtime.ContentTypeProtobuf, text

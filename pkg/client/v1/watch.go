@@ -56,11 +56,11 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 		return err
 	}
 	defer resp.Body.Close()
-	contentType, events := resp.Header.Get("Content-Type"), bufio.NewScanner(resp.Body)
+	inProtobuf, events := isProtobuf(resp), bufio.NewScanner(resp.Body)
 	events.Buffer(make([]byte, 0, 512), r.client.answerLimit()) // it grows with the events
-	events.Split(eventsOf(contentType))
+	events.Split(eventsOf(inProtobuf))
 	for events.Scan() {
-		event, err := r.decodeEvent(contentType, events.Bytes())
+		event, err := r.decodeEvent(inProtobuf, events.Bytes())
 		if err != nil {
 			return sent.failed(err)
 		}
@@ -75,20 +75,20 @@ func (r Resource[T]) watch(ctx context.Context, options metav1.ListOptions, send
 }
 
 // decodeEvent reads an event. That of an error is returned as the error.
-func (r Resource[T]) decodeEvent(contentType string, text []byte) (Event[T], error) {
-	read, err := decodeRaw(contentType, text)
+func (r Resource[T]) decodeEvent(inProtobuf bool, text []byte) (Event[T], error) {
+	read, err := decodeRaw(inProtobuf, text)
 	if err != nil {
 		return Event[T]{}, fmt.Errorf("cannot decode an event: %w", err)
 	}
 	if read.Type == string(watch.Error) {
 		var status metav1.Status
-		if err := decode(contentType, read.Object, &status); err != nil {
+		if err := decode(inProtobuf, read.Object, &status); err != nil {
 			return Event[T]{}, fmt.Errorf("cannot decode an error: %w", err)
 		}
 		return Event[T]{}, apierrors.FromObject(&status)
 	}
 	event := Event[T]{watch.EventType(read.Type), r.new()}
-	if err := decode(contentType, read.Object, event.Object); err != nil {
+	if err := decode(inProtobuf, read.Object, event.Object); err != nil {
 		return Event[T]{}, fmt.Errorf("cannot decode an object: %w", err)
 	}
 	if kind := event.Object.GetObjectKind().GroupVersionKind().Kind; kind != r.kind.Kind {
