@@ -213,6 +213,12 @@ func TestAPodThatDoesNotFitRunsIfItNamesTheNode(t *testing.T) {
 		}))
 		pass(time.Second)
 		assert.Equal(t, corev1.PodRunning, c.get("huge").Status.Phase)
+
+		more := `{"spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "2000"}}}]}}`
+		_, err := c.client.Pods().Patch(t.Context(), "huge", types.StrategicMergePatchType, []byte(more), "resize")
+		require.NoError(t, err)
+		pass(time.Second)
+		assert.Equal(t, "2k", c.get("huge").Status.ContainerStatuses[0].AllocatedResources.Cpu().String())
 	})
 }
 

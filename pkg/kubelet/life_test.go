@@ -89,7 +89,7 @@ func TestAKubeletKeepsItsNodeAlive(t *testing.T) {
 		require.NoError(t, c.client.Nodes().Delete(t.Context(), machine, metav1.DeleteOptions{}))
 		pass(10 * time.Second)
 		_, err = c.client.Nodes().Get(t.Context(), machine)
-		require.NoError(t, err, "who deletes a node whose kubelet lives sees it again")
+		require.NoError(t, err, "K119: who deletes a node whose kubelet lives sees it again")
 	})
 }
 

@@ -311,6 +311,7 @@ func TestAPodThatFitsNowhereIsToldWhyAndPlacedWhenANodeComes(t *testing.T) {
 		assert.Equal(t, corev1.ConditionFalse, conditions[0].Status)
 		assert.Equal(t, "Unschedulable", conditions[0].Reason)
 		assert.Equal(t, why, conditions[0].Message)
+		assert.Equal(t, int64(1), conditions[0].ObservedGeneration)
 
 		b.changeNode("large", cordoned(false))
 		settle(time.Second)

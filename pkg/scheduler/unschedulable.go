@@ -33,15 +33,15 @@ func (s *Scheduler) unschedulable(ctx context.Context, pod *corev1.Pod, why stri
 // says so already.
 func patchFor(pod *corev1.Pod, why string, now metav1.Time) []byte {
 	next := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why,
-		LastTransitionTime: now}
+		ObservedGeneration: pod.Generation, LastTransitionTime: now}
 	if last := pods.Condition(pod.Status.Conditions, next.Type); last != nil && last.Status == next.Status {
-		if last.Reason == next.Reason && last.Message == next.Message {
+		if last.Reason == next.Reason && last.Message == next.Message && last.ObservedGeneration == next.ObservedGeneration {
 			return nil
 		}
 		next.LastTransitionTime = last.LastTransitionTime
 	}
 	type object = map[string]interface{}
-	patch, _ := json.Marshal(object{ // it cannot fail: all of it is strings
+	patch, _ := json.Marshal(object{ // it cannot fail: all of it is strings and numbers
 		"metadata": object{"resourceVersion": pod.ResourceVersion}, // it may have a node by now
 		"status":   object{"conditions": []corev1.PodCondition{next}},
 	})

@@ -189,4 +189,6 @@ func TestAStatusThatSaysItAlreadyIsNotWrittenAgain(t *testing.T) {
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "why", LastTransitionTime: earlier}}
 	assert.Nil(t, patchFor(pod, "why", now))
 	assert.Contains(t, string(patchFor(pod, "why not", now)), `"lastTransitionTime":"1970-01-01T00:00:01Z"`, "only the message is new")
+	pod.Generation++
+	assert.Contains(t, string(patchFor(pod, "why", now)), `"observedGeneration":1`, "it is told of the pod as it is now")
 }

@@ -2,7 +2,6 @@ package record_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,11 +33,16 @@ type recorded struct {
 }
 
 func start(t *testing.T) *recorded {
-	server := servertest.Start(t)
-	client := server.Client(t, "test")
-	r := &recorded{server, record.NewRecorder(record.Config{Client: client, Component: "kubelet", Host: "m1"}), t, client}
+	r := prepare(t)
 	go r.Run(t.Context())
 	return r
+}
+
+// prepare is start without Run.
+func prepare(t *testing.T) *recorded {
+	server := servertest.Start(t)
+	client := server.Client(t, "test")
+	return &recorded{server, record.NewRecorder(record.Config{Client: client, Component: "kubelet", Host: "m1"}), t, client}
 }
 
 // events returns a line for each event that the server has, in the order of their names.
@@ -235,21 +239,31 @@ func TestAnEventThatIsRefusedIsNotTriedAgain(t *testing.T) {
 	})
 }
 
-func TestWhoTellsDoesNotWaitForTheServer(t *testing.T) {
+func TestAnEventThatCannotBeWrittenForLongIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := servertest.Start(t)
-		client := server.Client(t, "test")
-		r := &recorded{server, record.NewRecorder(record.Config{Client: client}), t, client}
-		server.Stop()
-		for range 5000 {
+		r := start(t)
+		r.Stop()
+		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		time.Sleep(time.Minute)
+		r.Restart()
+		r.Eventf(web, corev1.EventTypeNormal, "Started", "started")
+		time.Sleep(time.Minute)
+		assert.Equal(t, []string{"web Normal Started: started ×1"}, r.events())
+	})
+}
+
+// Who tells of events does not wait.
+func TestEventsAreLostWhenAThousandWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := prepare(t)
+		for range 1500 {
 			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.Run(ctx)
-		time.Sleep(time.Minute)
-		cancel()
-		server.Restart()
-		assert.Empty(t, r.events(), "what cannot be written for long is dropped")
+		go r.Run(t.Context())
+		assert.Equal(t, []string{"web Normal Killing: stopping ×1000"}, r.events())
+		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		assert.Equal(t, []string{"web Normal Killing: stopping ×1001"}, r.events(), "later ones are written")
 	})
 }

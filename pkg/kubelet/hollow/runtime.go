@@ -28,10 +28,12 @@
 // A container logs that it has started, where it listens, each request but those of probes that
 // succeed, and its end.
 //
-// There are eleven commands, but no shell: cat, echo, env, exit, false, hostname, ls, sleep, tar, test and true. A container whose command and arguments are one of them runs it, logs what it writes, and ends with it
-// and its code, unless an annotation tells its end. One that has another command says so in its log. Told to stop, it ends with the code 143. They see a small file
-// system in memory: /etc/hostname, /etc/hosts, /tmp, what is mounted, and what tar has written. The volumes that they write
-// to are those of their pod: empty at first, shared by its containers, and gone with it.
+// There are eleven commands, but no shell: cat, echo, env, exit, false, hostname, ls, sleep, tar, test and true.
+// A container whose command and arguments are one of them runs it, logs what it writes, and ends with it and its
+// code, unless an annotation tells its end. One that has another command says so in its log. Told to stop, it ends
+// with the code 143. Commands see a small file system in memory: /etc/hostname, /etc/hosts, /tmp, what is mounted,
+// and what tar has written. The volumes that they write to are those of their pod: empty at first, shared by its
+// containers, and gone with it.
 package hollow
 
 import (
