@@ -235,6 +235,7 @@ func TestK17TheServerMakesSlicesOfAllEndpoints(t *testing.T) {
 		said = nil
 		for slice, err := range c.EndpointSlices().All(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=db"}) {
 			require.NoError(t, err)
+			assert.Empty(t, slice.OwnerReferences)
 			said = append(said, fmt.Sprintf("%s %v %d", slice.Labels["endpointslice.kubernetes.io/managed-by"], slice.Endpoints[0].Addresses, *slice.Ports[0].Port))
 		}
 		return len(said) == 2

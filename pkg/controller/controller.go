@@ -56,6 +56,25 @@ func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handl
 // OwnKey is a cache.IndexFunc for a Handler: the key of an object itself.
 func OwnKey[T metav1.Object](object T) []string { return []string{cache.Key(object)} }
 
+// EachUnlessRefused is Each, but goes on with the next item when the server refuses one. It returns the first refusal.
+func EachUnlessRefused[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {
+	var refused error
+	acted, err = Each(ctx, items, func(item T) (cache.Expectation, error) {
+		shows, err := do(item)
+		if !clientv1.IsRefusal(err) {
+			return shows, err
+		}
+		if refused == nil {
+			refused = err
+		}
+		return func() bool { return true }, nil
+	})
+	if err == nil {
+		err = refused
+	}
+	return acted, err
+}
+
 // Each does something for items, one after the other, until that fails, and waits until the copies show what was done. It
 // reports whether it did something that the copies will show. An item with neither an expectation nor an error is the last.
 func Each[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -41,10 +42,34 @@ func NewCronJobController(config Config) *CronJobController {
 	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	c.synced = []func() bool{
-		c.cronJobs.AddHandler(controller.Handler(c.queue, controller.OwnKey[*batchv1.CronJob])),
-		c.jobs.AddHandler(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind))),
+		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen}),
+		c.jobs.AddHandler(withoutResyncs(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind)))),
 	}
 	return c
+}
+
+func (c *CronJobController) seen(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
+
+// changed queues a cron job. One that has got another schedule waits for the next time of that: a sync makes good what was missed.
+func (c *CronJobController) changed(old, cronJob *batchv1.CronJob) {
+	if old == cronJob { // a resync, which would tell the events of the last sync again
+		return
+	}
+	if old.Spec.Schedule == cronJob.Spec.Schedule && equality.Semantic.DeepEqual(old.Spec.TimeZone, cronJob.Spec.TimeZone) {
+		c.seen(cronJob)
+	} else if times, ok := c.scheduleOf(cronJob); ok {
+		c.queue.AddAfter(cache.Key(cronJob), time.Until(times.Next(time.Now()))+lateness)
+	}
+}
+
+func withoutResyncs[T comparable](handler cache.Handler[T]) cache.Handler[T] {
+	update := handler.OnUpdate
+	handler.OnUpdate = func(old, object T) {
+		if old != object {
+			update(old, object)
+		}
+	}
+	return handler
 }
 
 // Run syncs cron jobs with a number of workers until the context ends. It is called once.
@@ -189,7 +214,7 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 
 // deleteJobs deletes jobs; their pods are garbage then.
 func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) error {
-	_, err := controller.Each(ctx, jobs, func(job *batchv1.Job) (cache.Expectation, error) {
+	_, err := controller.EachUnlessRefused(ctx, jobs, func(job *batchv1.Job) (cache.Expectation, error) {
 		err := c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
 			PropagationPolicy: new(metav1.DeletePropagationBackground),
 			Preconditions:     metav1.NewUIDPreconditions(string(job.UID))})

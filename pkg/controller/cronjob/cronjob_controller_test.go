@@ -19,6 +19,8 @@ import (
 	"kube2014/pkg/controller/cronjob"
 )
 
+const resync = 10 * time.Second // as in the controller manager
+
 // bench is a server with a cron job controller, and what that says.
 type bench struct{ *controllertest.Bench }
 
@@ -30,7 +32,7 @@ func withBench(t *testing.T, test func(t *testing.T, b *bench)) {
 
 // run runs a new controller. What it returns ends it, and waits for that.
 func (b *bench) run() (stop func()) {
-	return controllertest.Run(b.Bench, 0, cronjob.NewCronJobController)
+	return controllertest.Run(b.Bench, resync, cronjob.NewCronJobController)
 }
 
 func (b *bench) create(schedule string, changes ...func(spec *batchv1.CronJobSpec)) *batchv1.CronJob {
@@ -246,6 +248,30 @@ func TestATimeZoneMovesTheTimes(t *testing.T) {
 	})
 }
 
+func TestAChangedScheduleBeginsWithItsNextTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*batchv1.CronJobSpec)
+		later  []string
+	}{
+		"schedule":  {func(spec *batchv1.CronJobSpec) { spec.Schedule = "0 6 * * *" }, named(8*60, 30*60)},
+		"time zone": {func(spec *batchv1.CronJobSpec) { spec.TimeZone = new("America/Sao_Paulo") }, named(8 * 60)}, // 8:00 there is 11:00
+	} {
+		t.Run(name, func(t *testing.T) {
+			withBench(t, func(t *testing.T, b *bench) {
+				b.run()
+				b.create("0 8 * * *")
+				b.Settle(15 * time.Hour)
+				require.Equal(t, named(8*60), b.names())
+				b.change(test.change)
+				b.Settle(time.Hour)
+				assert.Equal(t, named(8*60), b.names(), "6:00 and 11:00 were not missed")
+				b.Settle(15 * time.Hour)
+				assert.Equal(t, test.later, b.names())
+			})
+		})
+	}
+}
+
 // K111.
 func TestAScheduleWithoutAnyTimeIsTold(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
@@ -254,7 +280,7 @@ func TestAScheduleWithoutAnyTimeIsTold(t *testing.T) {
 		b.Settle(time.Hour)
 		assert.Equal(t, []string{"tick Warning InvalidSchedule: invalid schedule: 0 0 31 2 * : it has no time within five years"}, b.TakeEvents())
 		b.change(func(spec *batchv1.CronJobSpec) { spec.Schedule = "* * * * *" })
-		b.Settle(time.Minute)
+		b.Settle(time.Minute + time.Second)
 		assert.NotEmpty(t, b.names())
 	})
 }
@@ -289,6 +315,8 @@ func TestAJobOfSomebodyElseIsTold(t *testing.T) {
 		b.Settle(time.Second)
 		assert.Empty(t, b.activeNames())
 		assert.Equal(t, "tick Warning UnexpectedJob: Saw a job that the controller did not create or forgot: manual", b.TakeEvents()[0])
+		b.Settle(3 * resync)
+		assert.Empty(t, b.TakeEvents(), "a resync tells nothing again")
 	})
 }
 

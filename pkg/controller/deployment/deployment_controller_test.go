@@ -399,6 +399,9 @@ func TestARollbackTakesTheOldReplicaSetUpAgain(t *testing.T) {
 		assert.Equal(t, "third", one.Annotations["kubernetes.io/change-cause"])
 		assert.Equal(t, "4", two.Annotations["deployment.kubernetes.io/revision"])
 		assert.Equal(t, "5", b.get().Annotations["deployment.kubernetes.io/revision"])
+		b.change(func(d *appsv1.Deployment) { d.Annotations[appsv1.DeprecatedRollbackTo] = "4" })
+		b.Settle(time.Minute)
+		b.requireDone("one", 10)
 	})
 }
 

@@ -45,8 +45,10 @@ func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {
 func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		var isOpen atomic.Bool
-		b.InterceptWrites("/replicasets", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		var asked atomic.Int64
+		b.InterceptWrites("/replicasets", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
 			if !isOpen.Load() {
+				asked.Store(int64(number))
 				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota: replica sets")
 				return
 			}
@@ -59,8 +61,10 @@ func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {
 		assert.Regexp(t, `^False ReplicaSetCreateError: Failed to create new replica set "web-[^"]+": exceeded quota: replica sets$`, told)
 		assert.Equal(t, strings.Replace(told, "False ", "web Warning ", 1), b.TakeEvents()[0])
 		assert.Equal(t, int64(1), b.get().Status.ObservedGeneration)
+		b.Settle(time.Hour)
+		assert.Less(t, asked.Load(), int64(100), "also past the deadline it pauses between attempts")
 		isOpen.Store(true)
-		b.Settle(5 * time.Minute)
+		b.Settle(20 * time.Minute)
 		b.requireDone("one", 10)
 	})
 }

@@ -36,7 +36,9 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 		metav1.SetMetaDataAnnotation(&updated.ObjectMeta, revisionAnnotation, r.current.Annotations[revisionAnnotation])
 	}
 	if progressing := find(&updated.Status, appsv1.DeploymentProgressing); progressing != nil && r.isLimited(progressing) {
-		c.queue.AddAfter(cache.Key(r.d), r.deadline(progressing).Sub(now))
+		if left := r.deadline(progressing).Sub(now); left > 0 { // later it goes on with what it waits for
+			c.queue.AddAfter(cache.Key(r.d), left)
+		}
 	}
 	if equality.Semantic.DeepEqual(updated.Status, r.d.Status) && maps.Equal(updated.Annotations, r.d.Annotations) {
 		return nil

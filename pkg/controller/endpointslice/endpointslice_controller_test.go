@@ -272,7 +272,10 @@ func TestHintsAreOfTheReadyEndpoints(t *testing.T) {
 		if row.edit != nil {
 			row.edit(pod)
 		}
-		service := web(func(service *corev1.Service) { service.Spec.TrafficDistribution = &row.distribution })
+		service := web(func(service *corev1.Service) {
+			service.Spec.TrafficDistribution = &row.distribution
+			service.Annotations = map[string]string{corev1.AnnotationTopologyMode: "Auto"} // K107: it changes nothing
+		})
 		for _, of := range endpointsByType(service, []*corev1.Pod{pod}, func(string) string { return row.zone })["IPv4"] {
 			assert.Equal(t, row.want, of.endpoints["a"].Hints, name)
 		}

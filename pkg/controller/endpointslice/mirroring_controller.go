@@ -123,17 +123,17 @@ func (m *MirroringController) write(ctx context.Context, key string) error {
 }
 
 // known returns the slices of a service that a controller like this one has made, by name, and reports whether there are
-// others that stand for the service: those of another manager, or one that has the name.
+// others that stand for the service: those of today's controllers, or one that has the name.
 func (m *MirroringController) known(key, name string) (own map[string]*discoveryv1.EndpointSlice, managed bool) {
 	own = map[string]*discoveryv1.EndpointSlice{}
 	for _, slice := range m.slices.ByIndex(ofService, key) {
 		switch slice.Labels[discoveryv1.LabelManagedBy] {
 		case Manager:
 			own[slice.Name] = slice
-		case "":
-			managed = managed || slice.Name == name
-		default:
+		case ControllerManager, "endpointslicemirroring-controller.k8s.io":
 			managed = true
+		default:
+			managed = managed || slice.Name == name
 		}
 	}
 	return own, managed

@@ -108,6 +108,17 @@ func TestTheControllerStepsBackForTodays(t *testing.T) {
 	}
 }
 
+func TestSlicesOfStaffAreBesideOurs(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		_, err := b.API.EndpointSlices().Create(t.Context(), &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4,
+			ObjectMeta: metav1.ObjectMeta{Name: "more", Labels: map[string]string{discoveryv1.LabelServiceName: "db", discoveryv1.LabelManagedBy: "staff"}}})
+		require.NoError(t, err)
+		_, err = b.API.Endpoints().Create(t.Context(), at("10.0.0.1"))
+		require.NoError(t, err)
+		b.has(map[string]string{"more": "IPv4 [] of db by staff", "db": "IPv4 [10.0.0.1] of db by endpointslice.kube2014"})
+	})
+}
+
 func TestEndpointsThatAreNotForSlicesHaveNone(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		skipped, election := at("10.0.0.1"), at("10.0.0.1")

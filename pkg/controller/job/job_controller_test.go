@@ -282,6 +282,40 @@ func TestAPodThatIsBeingDeletedIsWaitedForIfTheJobSaysSo(t *testing.T) {
 	}
 }
 
+func TestAPodThatIsDeletedBeforeItsJobSucceedsHasNotFailedIfOnlyFailedOnesAreReplaced(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) {
+			spec.Parallelism, spec.Completions, spec.PodReplacementPolicy = new(int32(2)), nil, new(batchv1.Failed)
+		})
+		b.Settle(time.Second)
+		_, err := b.API.Pods().Change(t.Context(), "pi-1", func(pod *corev1.Pod) error {
+			pod.Finalizers = append(pod.Finalizers, "example.com/wait")
+			return nil
+		})
+		require.NoError(t, err)
+		b.DeletePod("pi-1")
+		b.Settle(time.Minute)
+		b.succeed("pi-2")
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"example.com/wait"}, b.Pod("pi-1").Finalizers)
+		assert.Equal(t, []int32{1, 0}, []int32{b.get("pi").Status.Succeeded, b.get("pi").Status.Failed})
+	})
+}
+
+func TestAPodOnAMachineStaysBeforeOneThatFitsNowhere(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.run()
+		b.create("pi", func(spec *batchv1.JobSpec) { spec.Parallelism, spec.Completions = new(int32(2)), new(int32(2)) })
+		b.Settle(time.Second)
+		require.NoError(t, b.API.Pods().Bind(t.Context(), &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "pi-2"},
+			Target: corev1.ObjectReference{Kind: "Node", Name: "m1"}}))
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Parallelism = new(int32(1)) })
+		b.Settle(time.Second)
+		assert.Equal(t, []string{"pi-2"}, b.activeNames())
+	})
+}
+
 func TestAJobIsOverOnlyWhenItsLastPodHasEnded(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
 		b.run()

@@ -53,8 +53,10 @@ func compareWork(a, b *corev1.Pod) int {
 	rank := func(pod *corev1.Pod) int {
 		switch {
 		case controller.ReadyCondition(pod) != nil:
-			return 2
+			return 3
 		case pod.Status.Phase == corev1.PodRunning:
+			return 2
+		case pod.Spec.NodeName != "":
 			return 1
 		}
 		return 0

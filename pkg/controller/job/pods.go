@@ -128,7 +128,7 @@ func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *co
 // deletePods deletes active pods. Those of a job that ends keep their finalizers until they are
 // counted; the others have not failed, and do not count.
 func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.Pod) (acted bool, err error) {
-	return controller.Each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.EachUnlessRefused(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
 		if v.ending == nil && isTracked(pod) {
 			if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, false); err != nil {
 				return nil, err

@@ -106,7 +106,7 @@ func (v *view) count() {
 	for _, pod := range v.pods {
 		isKnown := slices.Contains(known, pod.UID)
 		switch {
-		case !tracked[pod.UID] || !isKnown && !hasSucceeded(pod) && !v.hasFailed(pod):
+		case !tracked[pod.UID] || !isKnown && !hasSucceeded(pod) && !v.hasFailed(pod) && (v.ending == nil || !isTerminating(pod)):
 		case isKnown, !v.isValid(pod), hasSucceeded(pod) && completed.has(indexOf(pod)):
 			v.counted = append(v.counted, pod)
 		case len(next.Succeeded)+len(next.Failed) >= burstPods: // later
@@ -114,6 +114,8 @@ func (v *view) count() {
 			done = append(done, indexOf(pod))
 		case hasSucceeded(pod):
 			next.Succeeded = append(next.Succeeded, pod.UID)
+		case !v.hasFailed(pod): // the job has succeeded without it
+			v.counted = append(v.counted, pod)
 		default:
 			next.Failed = append(next.Failed, pod.UID)
 		}
@@ -128,8 +130,11 @@ func (v *view) count() {
 
 // hasFailed reports whether a pod counts as failed. One that is being deleted may never get to say so.
 func (v *view) hasFailed(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || isTerminating(pod) && (v.ending != nil || !replacesOnlyFailed(v.job))
+	return pod.Status.Phase == corev1.PodFailed || isTerminating(pod) && (v.hasToFail() || !replacesOnlyFailed(v.job))
 }
+
+// hasToFail reports whether the job ends because it fails.
+func (v *view) hasToFail() bool { return v.ending != nil && v.ending.Type == batchv1.JobFailureTarget }
 
 // isValid reports whether a pod has an index of the job, if that has indexes.
 func (v *view) isValid(pod *corev1.Pod) bool {
@@ -188,7 +193,7 @@ func (v *view) finish() {
 	if left := v.status.UncountedTerminatedPods; len(left.Succeeded)+len(left.Failed) > 0 || slices.ContainsFunc(v.pods, isLeft) {
 		return
 	}
-	if v.ending.Type == batchv1.JobFailureTarget {
+	if v.hasToFail() {
 		v.setCondition(batchv1.JobFailed, corev1.ConditionTrue, v.ending.Reason, v.ending.Message)
 		v.event = event{corev1.EventTypeWarning, v.ending.Reason, v.ending.Message}
 		return

@@ -12,9 +12,9 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// deletePods deletes pods of an object, one after the other, until the server refuses one.
+// deletePods deletes pods of an object, one after the other, but those that the server refuses to delete.
 func (m *ReplicationManager) deletePods(ctx context.Context, s *set, surplus []*corev1.Pod) error {
-	_, err := controller.Each(ctx, surplus, func(pod *corev1.Pod) (cache.Expectation, error) {
+	_, err := controller.EachUnlessRefused(ctx, surplus, func(pod *corev1.Pod) (cache.Expectation, error) {
 		if err := m.lookAhead(s); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -55,6 +56,29 @@ func TestARefusedDeleteIsToldAndTriedAgain(t *testing.T) {
 		b.Settle(time.Minute)
 		assert.Len(t, b.PodNames(), 1)
 		assert.Equal(t, "web Warning FailedDelete: Error deleting: not now", b.TakeEvents()[0])
+	})
+}
+
+func TestAPodThatMayNotBeDeletedDoesNotKeepTheOthers(t *testing.T) {
+	withReplicationBench(t, func(t *testing.T, b *replicationBench) {
+		b.run()
+		b.create("web", 5)
+		b.Settle(time.Second)
+		var protected string // the first that is to be deleted
+		b.InterceptWrites("/pods/", func(number int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if number == 1 {
+				protected = req.URL.Path
+			}
+			if req.URL.Path == protected {
+				controllertest.Refuse(w, http.StatusForbidden, "Forbidden", "protected")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.scale("web", 1)
+		b.Settle(time.Minute)
+		assert.Len(t, b.PodNames(), 2)
+		assert.Contains(t, b.PodNames(), path.Base(protected))
 	})
 }
 
