@@ -50,6 +50,22 @@ func TestPluginsAreAskedInTheOrderOfTheFlagButAQuotaLast(t *testing.T) {
 	}
 }
 
+func TestHelpNamesEveryPlugin(t *testing.T) {
+	t.Parallel()
+	_, told, _ := strings.Cut(entryOf("enable_admission_plugins"), "defaults: ")
+	defaults, others, _ := strings.Cut(strings.Replace(told, " (if serviceaccount-controller runs)", "", 1), "; others are ")
+	var on, off []string
+	for _, row := range pluginTable {
+		if row.isDefault {
+			on = append(on, row.name)
+		} else {
+			off = append(off, row.name)
+		}
+	}
+	assert.Equal(t, on, strings.Split(defaults, ", "))
+	assert.ElementsMatch(t, off, strings.Split(others, ", "))
+}
+
 func TestOnlyWhatIsNamedAndQuotaDecideAtTheFirstDoor(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{

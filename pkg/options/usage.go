@@ -107,7 +107,8 @@ what is let in:
                        DefaultStorageClass, StorageObjectInUseProtection,
                        PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
                        CertificateSigning, CertificateSubjectRestriction,
-                       DefaultIngressClass, MutatingAdmissionWebhook,
+                       DefaultIngressClass, MutatingAdmissionPolicy,
+                       MutatingAdmissionWebhook, ValidatingAdmissionPolicy,
                        ValidatingAdmissionWebhook, ResourceQuota; others are AlwaysAdmit,
                        AlwaysDeny, AlwaysPullImages, NamespaceExists
   -disable_admission_plugins LIST  defaults that are off; about tasks decides only

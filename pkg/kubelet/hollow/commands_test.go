@@ -53,6 +53,8 @@ func TestACommandWritesAndEndsAsElsewhere(t *testing.T) {
 		"cat":                     {"a\x00b", []string{"cat"}, "a\x00b", "", 0},
 		"cat of files":            {"in", []string{"cat", "/etc/hostname", "-", "hostname"}, "web-1\nin" + "web-1\n", "", 0},
 		"cat of nothing":          {"", []string{"cat", "/nope", "/etc/hostname", "/etc"}, "web-1\n", "cat: /nope: no such file or directory\ncat: /etc: is a directory\n", 1},
+		"date":                    {"", []string{"date"}, "Sat Jan  1 00:00:01 UTC 2000\n", "", 0},
+		"date in another form":    {"", []string{"date", "-u", "+%s"}, "", "date: -u +%s: operation not supported\n", 1},
 		"hosts":                   {"", []string{"cat", "/etc/hosts"}, "127.0.0.1\tlocalhost\n::1\tlocalhost\n10.1.0.1\tweb-1\n", "", 0},
 		"what is mounted":         {"", []string{"cat", "/config/a", "/config/b/c"}, "AC", "", 0},
 		"echo":                    {"", []string{"/usr/bin/echo", "a", "-n", "b"}, "a -n b\n", "", 0},
@@ -187,7 +189,7 @@ func TestAContainerEndsWithItsOwnCommand(t *testing.T) {
 		"an init container's":         {[]string{"sleep", "3"}, nil, isInit, "exited 4s", 0, ""},
 		"an annotation tells its end": {[]string{"echo", "a"}, map[string]string{"exit-after": "5s"}, nil, "exited 6s", 0, "a\n"},
 		"an annotation tells a code":  {[]string{"sleep", "1h"}, map[string]string{"exit-code": "3"}, nil, "exited 2s", 3, ""},
-		"one that is not known":       {[]string{"sh", "-c", "exit 7"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: there is no \"sh\" here; the container serves HTTP until it is stopped\nhollow: killed with code 137\n"},
+		"one that is not known":       {[]string{"sh", "-c", "exit 7"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: there is no \"sh\" here; the container runs until it is stopped\nhollow: killed with code 137\n"},
 		"an unknown one that exits":   {[]string{"sh", "-c", "exit 7"}, nil, isInit, "exited 1.1s", 0, "hollow: started nginx:1.8\nhollow: there is no \"sh\" here; the container exits after 100ms\nhollow: exited with code 0\n"},
 		"only options":                {[]string{"--port=80"}, nil, nil, "exited 1h0m0s", 137, "hollow: started nginx:1.8\nhollow: killed with code 137\n"},
 	} {

@@ -82,7 +82,7 @@ func (c *container) start(o orders) {
 	case unknown != "" && o.exitAfter >= 0:
 		c.say(fmt.Sprintf("there is no %.40q here; the container exits after %v", unknown, o.exitAfter))
 	case unknown != "":
-		c.say(fmt.Sprintf("there is no %.40q here; the container serves HTTP until it is stopped", unknown))
+		c.say(fmt.Sprintf("there is no %.40q here; the container runs until it is stopped", unknown))
 	}
 	for _, line := range o.log {
 		c.log.add(line)

@@ -28,7 +28,7 @@
 // A container logs that it has started, where it listens, each request but those of probes that
 // succeed, and its end.
 //
-// There are eleven commands, but no shell: cat, echo, env, exit, false, hostname, ls, sleep, tar, test and true.
+// There are twelve commands, but no shell: cat, date, echo, env, exit, false, hostname, ls, sleep, tar, test and true.
 // A container whose command and arguments are one of them runs it, logs what it writes, and ends with it and its
 // code, unless an annotation tells its end. One that has another command says so in its log. Told to stop, it ends
 // with the code 143. Commands see a small file system in memory: /etc/hostname, /etc/hosts, /tmp, what is mounted,
