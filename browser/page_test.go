@@ -161,8 +161,8 @@ func TestThePageMakesScalesAndDeletes(t *testing.T) {
 	choose("replicationcontrollers", "web")
 	p.shows("#controllers li", "3 of 3 there, 3 ready")
 	choose("services", "web")
-	p.shows("#services li", "port 8000 to 80")
-	p.waitFor(`document.querySelector("#services .targets").textContent.match(/:80/g)?.length === 3`)
+	p.shows("#services li", "port 8000 to 8090")
+	p.waitFor(`document.querySelector("#services .targets").textContent.match(/:8090/g)?.length === 3`)
 	choose("pods", "alone")
 	p.shows(".pod", "alone")
 
