@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/request"
 )
 
 // waiting is an API whose answers come when their requests end, or a toy is released.
@@ -162,5 +163,32 @@ func TestAnAnswerThatHasBegunIsCutOffWhenItsTimeIsOver(t *testing.T) {
 			assert.ErrorIs(t, err, http.ErrHandlerTimeout)
 		}}
 		assert.PanicsWithValue(t, http.ErrAbortHandler, func() { ask(chainOf(slow, server.Config{}), "PUT", "/toy") })
+	})
+}
+
+// failing is toys whose failures tell of their request.
+type failing struct {
+	toys
+	failed func(req *http.Request)
+}
+
+func (f failing) Fail(w http.ResponseWriter, req *http.Request, err error) {
+	f.failed(req)
+	f.toys.Fail(w, req, err)
+}
+
+func TestTheAnswerOfATimeoutUsesNothingThatTheHandlerMayChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var handled, failed *request.Record
+		slow := failing{toys{"/toy": func(_ http.ResponseWriter, req *http.Request) {
+			handled = request.RecordOf(req.Context())
+			<-req.Context().Done()
+		}}, func(req *http.Request) { failed = request.RecordOf(req.Context()) }}
+		config := server.Config{Chain: &server.Link{Server: slow}, GetsWait: true, RequestTimeout: time.Minute}
+		assert.Equal(t, http.StatusGatewayTimeout, ask(config.Complete().New().InsecureHandler(), "GET", "/toy").Code)
+		synctest.Wait()
+		assert.NotSame(t, handled, failed)
+		assert.Nil(t, failed.Observer)
 	})
 }

@@ -27,7 +27,8 @@ const tooLate = "request did not complete within the allotted timeout"
 // slower. A client may request a shorter timeout: ?timeout=1s.
 func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		info := &request.RecordOf(req.Context()).Info
+		record := request.RecordOf(req.Context())
+		info := &record.Info
 		control := http.NewResponseController(w)
 		if info.KeepsTime && req.Method != http.MethodGet { // its steps may take longer together than the 10 seconds of 2014
 			_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
@@ -75,7 +76,8 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 			if answer.end() {
 				panic(http.ErrAbortHandler)
 			}
-			fail(w, req, &api.Error{Kind: api.Timeout, Message: tooLate})
+			late := &request.Context{Context: req.Context(), Record: request.Record{Server: record.Server}} // the handler still uses the other
+			fail(w, req.WithContext(late), &api.Error{Kind: api.Timeout, Message: tooLate})
 		}
 	})
 }
