@@ -56,7 +56,8 @@ func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handl
 // OwnKey is a cache.IndexFunc for a Handler: the key of an object itself.
 func OwnKey[T metav1.Object](object T) []string { return []string{cache.Key(object)} }
 
-// EachUnlessRefused is Each, but goes on with the next item when the server refuses one. It returns the first refusal.
+// EachUnlessRefused is Each, but goes on with the next item when the server refuses one. It returns the first refusal;
+// acted says nothing then.
 func EachUnlessRefused[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {
 	var refused error
 	acted, err = Each(ctx, items, func(item T) (cache.Expectation, error) {

@@ -50,7 +50,8 @@ func NewCronJobController(config Config) *CronJobController {
 
 func (c *CronJobController) seen(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
 
-// changed queues a cron job. One that has got another schedule waits for the next time of that: a sync makes good what was missed.
+// changed queues a cron job. With another schedule it waits for the next time of that, as today's controller does: a sync makes
+// good what the new schedule seems to have missed. One at the next time of the old schedule still does.
 func (c *CronJobController) changed(old, cronJob *batchv1.CronJob) {
 	if old == cronJob { // a resync, which would tell the events of the last sync again
 		return
@@ -209,7 +210,8 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 	if err := controller.ConfirmVersion(ctx, c.config.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
 		return false, err
 	}
-	return true, c.deleteJobs(ctx, cronJob, old)
+	err = c.deleteJobs(ctx, cronJob, old)
+	return err == nil, err
 }
 
 // deleteJobs deletes jobs; their pods are garbage then.

@@ -248,13 +248,13 @@ func TestATimeZoneMovesTheTimes(t *testing.T) {
 	})
 }
 
-func TestAChangedScheduleBeginsWithItsNextTime(t *testing.T) {
+func TestAChangedScheduleStartsNothingAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*batchv1.CronJobSpec)
 		later  []string
 	}{
 		"schedule":  {func(spec *batchv1.CronJobSpec) { spec.Schedule = "0 6 * * *" }, named(8*60, 30*60)},
-		"time zone": {func(spec *batchv1.CronJobSpec) { spec.TimeZone = new("America/Sao_Paulo") }, named(8 * 60)}, // 8:00 there is 11:00
+		"time zone": {func(spec *batchv1.CronJobSpec) { spec.TimeZone = new("America/Sao_Paulo") }, named(8 * 60)}, // 8:00 there is 10:00, in summer
 	} {
 		t.Run(name, func(t *testing.T) {
 			withBench(t, func(t *testing.T, b *bench) {
@@ -264,7 +264,7 @@ func TestAChangedScheduleBeginsWithItsNextTime(t *testing.T) {
 				require.Equal(t, named(8*60), b.names())
 				b.change(test.change)
 				b.Settle(time.Hour)
-				assert.Equal(t, named(8*60), b.names(), "6:00 and 11:00 were not missed")
+				assert.Equal(t, named(8*60), b.names(), "6:00 and 10:00 were not missed")
 				b.Settle(15 * time.Hour)
 				assert.Equal(t, test.later, b.names())
 			})
@@ -301,6 +301,24 @@ func TestOnlyTheLastEndedJobsAreKept(t *testing.T) {
 		b.change(history(0, 0))
 		b.Settle(time.Second)
 		assert.Equal(t, named(6, 7), b.names())
+	})
+}
+
+func TestAJobThatMayNotBeDeletedKeepsNeitherOthersNorNewOnes(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.InterceptWrites("/jobs/"+named(1)[0], func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodDelete {
+				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "protected")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("* * * * *", history(0, 0))
+		b.Settle(2*time.Minute + time.Second)
+		b.succeed(named(1, 2)...)
+		b.Settle(time.Minute)
+		assert.Equal(t, named(1, 3), b.names())
 	})
 }
 

@@ -36,9 +36,9 @@ const (
 // Config is what a MirroringController, without the Recorder, or an EndpointSliceController needs.
 type Config = controller.Config
 
-// MirroringController keeps slices that say what the endpoints of a service say. It steps back for today's controllers:
-// once another manager has made a slice for a service, it deletes its own. Until then a proxy that sees both uses each
-// address once. Its work can be repeated, also by several controllers at once.
+// MirroringController keeps slices that say what the endpoints of a service say. It deletes its own once there is one of a
+// controller of pods or of today's mirroring controller, or one with the name of the service. Until then a proxy that sees
+// both uses each address once. Its work can be repeated, also by several controllers at once.
 type MirroringController struct {
 	config    Config
 	endpoints *cache.Store[*corev1.Endpoints]

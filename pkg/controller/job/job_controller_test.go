@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -234,6 +235,24 @@ func TestASuspendedJobHasNoPodsAndStartsAgain(t *testing.T) {
 		b.Settle(time.Second)
 		assert.Len(t, b.activeNames(), 2)
 		assert.Subset(t, b.TakeEvents(), []string{"pi Normal Suspended: Job suspended", "pi Normal Resumed: Job resumed"})
+	})
+}
+
+func TestAPodThatMayNotBeDeletedDoesNotKeepTheOthers(t *testing.T) {
+	withBench(t, func(t *testing.T, b *bench) {
+		b.InterceptWrites("/pods/pi-1", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+			if req.Method == http.MethodDelete {
+				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "protected")
+				return
+			}
+			next.ServeHTTP(w, req)
+		})
+		b.run()
+		b.create("pi", counts(4, 4))
+		b.Settle(time.Second)
+		b.change("pi", func(spec *batchv1.JobSpec) { spec.Suspend = new(true) })
+		b.Settle(time.Minute)
+		assert.Equal(t, []string{"pi-1"}, b.PodNames())
 	})
 }
 
