@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unique"
@@ -119,11 +120,11 @@ func needsEscape(c rune) bool {
 func ManagedFieldsMessage(object api.Object) []byte {
 	fields := object.Meta().ManagedFields
 	const room = 1 + binary.MaxVarintLen64 // for what precedes them
-	size := sizeOfManagedFields(fields)
-	all, entry := make([]byte, room, room+size), make([]byte, 0, size)
+	all := make([]byte, room, room+sizeOfManagedFields(fields))
 	for _, e := range fields {
-		entry = appendEntryMessage(entry[:0], e)
-		all = append(binary.AppendUvarint(append(all, managedFieldsTag...), uint64(len(entry))), entry...)
+		start := len(all)
+		all = appendEntryMessage(all, e)
+		all = slices.Insert(all, start, binary.AppendUvarint(slices.Clip(managedFieldsTag), uint64(len(all)-start))...)
 	}
 	head := appendField(make([]byte, 0, room), 1, len(all)-room)
 	return all[room-copy(all[room-len(head):], head):]

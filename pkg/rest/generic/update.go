@@ -224,12 +224,12 @@ func (s *Store[T]) preconditionFailed(name, what, want, have string) error {
 
 // compare returns errUnchanged if an object equals the stored one but for the times in its managed fields.
 func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
-	if managers := next.Meta().ManagedFields; !managers.Same(stored.Meta().ManagedFields) {
+	now, before := next.Meta(), stored.Meta()
+	if !now.ManagedFields.Same(before.ManagedFields) || now.Remainder != before.Remainder { // encoding is deterministic
 		return nil
 	}
-	if now, ok := next.(*api.Any); ok { // its remainder says all, and encoding is deterministic
-		before := stored.Object.(*api.Any)
-		if now.Remainder == before.Remainder && maps.Equal(now.Labels, before.Labels) && maps.Equal(now.Annotations, before.Annotations) {
+	if _, ok := next.(*api.Any); ok { // its remainder says all but these
+		if maps.Equal(next.GetLabels(), stored.GetLabels()) && maps.Equal(now.Annotations, before.Annotations) {
 			return errUnchanged
 		}
 		return nil
@@ -238,8 +238,8 @@ func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 	if err != nil {
 		return err
 	}
-	before, err := stored.Item(s.Codec)
-	if err == nil && bytes.Equal(text, before) {
+	textBefore, err := stored.Item(s.Codec)
+	if err == nil && bytes.Equal(text, textBefore) {
 		err = errUnchanged
 	}
 	return err
