@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log"
 	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,10 +22,16 @@ import (
 const (
 	// queueSize is how many events wait to be written. Further ones are lost.
 	queueSize = 1000
-	// cacheSize is how many events are cached, and cacheTime how long. An event like a cached one
+	// cacheSize is of how many objects the events are cached, and cacheTime how long. An event like a cached one
 	// only increases its count.
 	cacheSize = 4096
 	cacheTime = 10 * time.Minute
+	// limit is how many events of an object may come at once, then one each limitTime. Of those that differ by their
+	// messages only, the tenth and further ones are one. That is what today's parts do.
+	limit     = 25
+	limitTime = 5 * time.Minute
+	similar   = 10
+	combined  = "(combined from similar events)"
 	// tries is how often an event is sent that cannot be written, with a pause between.
 	tries = 5
 	pause = 2 * time.Second
@@ -37,25 +45,36 @@ type Config struct {
 }
 
 // Recorder is an EventRecorder that writes to an apiserver. An event like one of the last minutes
-// only increases the count of that one. It is safe for concurrent use.
+// only increases the count of that one. It drops events of an object of which it tells too many. It is safe for
+// concurrent use.
 type Recorder struct {
 	Config
 	queue chan *corev1.Event
 	lost  atomic.Int64 // how many events were lost since that was last logged
-	cache map[eventKey]cachedEvent
+	cache map[objectKey]*told
 	last  atomic.Int64 // in the names of events
 }
 
 var _ EventRecorder = (*Recorder)(nil)
 
-// eventKey is what events have in common that are counted together.
-type eventKey struct {
-	about                 types.UID
-	name                  string
-	kind, reason, message string
+// objectKey is what events are about. The namespace of those about nodes is empty.
+type objectKey struct {
+	uid                   types.UID
+	kind, namespace, name string
 }
 
+// told is what was told of an object.
+type told struct {
+	limiter *rate.Limiter
+	events  []*cachedEvent
+	last    time.Time
+}
+
+// eventKey is what events about an object have in common that are counted together.
+type eventKey struct{ eventType, reason, message string }
+
 type cachedEvent struct {
+	eventKey
 	namespace, name string
 	count           int32
 	last            time.Time
@@ -63,7 +82,7 @@ type cachedEvent struct {
 
 // NewRecorder returns a recorder. Run writes its events.
 func NewRecorder(config Config) *Recorder {
-	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), cache: map[eventKey]cachedEvent{}}
+	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), cache: map[objectKey]*told{}}
 }
 
 // Eventf implements EventRecorder.
@@ -99,10 +118,15 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// write writes an event, or increases the count of a like one. If that fails, it drops the event.
+// write writes an event, or increases the count of a like one. If that fails, or if there are too many, it drops the event.
 func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
+	of := r.toldOf(event)
+	if !of.limiter.AllowN(of.last, 1) {
+		return
+	}
+	known := of.like(event)
 	for range tries {
-		err := r.try(ctx, event)
+		err := r.try(ctx, event, known)
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return
@@ -119,19 +143,58 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	log.Printf("%s: an event about %s is dropped: the server cannot be reached", r.Component, event.InvolvedObject.Name)
 }
 
-func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
-	key := eventKey{event.InvolvedObject.UID, event.InvolvedObject.Name, event.Type, event.Reason, event.Message}
-	before, cached := r.cache[key]
-	if cached && event.EventTime.Sub(before.last) < cacheTime {
-		series := corev1.EventSeries{Count: before.count + 1, LastObservedTime: event.EventTime}
-		patch, err := json.Marshal(map[string]any{"series": series})
+// toldOf returns what was told of the object of an event within the last minutes.
+func (r *Recorder) toldOf(event *corev1.Event) *told {
+	object, now := event.InvolvedObject, event.EventTime.Time
+	key := objectKey{object.UID, object.Kind, object.Namespace, object.Name}
+	of, cached := r.cache[key]
+	if !cached {
+		r.evict(now)
+		of = &told{limiter: rate.NewLimiter(rate.Every(limitTime), limit)}
+		r.cache[key] = of
+	}
+	of.last = now
+	of.events = slices.DeleteFunc(of.events, func(before *cachedEvent) bool { return now.Sub(before.last) >= cacheTime })
+	return of
+}
+
+// like returns the event that this one repeats. If there is none, its count is 0.
+func (of *told) like(event *corev1.Event) *cachedEvent {
+	key := eventKey{event.Type, event.Reason, event.Message}
+	find := func(known *cachedEvent) bool { return known.eventKey == key }
+	i := slices.IndexFunc(of.events, find)
+	if i < 0 && of.similar(key) >= similar-1 {
+		key.message, event.Message = combined, shorten(combined+": "+event.Message)
+		i = slices.IndexFunc(of.events, find)
+	}
+	if i >= 0 {
+		return of.events[i]
+	}
+	of.events = append(of.events, &cachedEvent{eventKey: key})
+	return of.events[len(of.events)-1]
+}
+
+// similar returns how many events differ by their messages only.
+func (of *told) similar(key eventKey) (n int) {
+	for _, known := range of.events {
+		if known.eventType == key.eventType && known.reason == key.reason {
+			n++
+		}
+	}
+	return n
+}
+
+// try writes an event: if it repeats one, into that one.
+func (r *Recorder) try(ctx context.Context, event *corev1.Event, known *cachedEvent) error {
+	if known.count > 0 {
+		series := corev1.EventSeries{Count: known.count + 1, LastObservedTime: event.EventTime}
+		patch, err := json.Marshal(map[string]any{"series": series, "message": event.Message})
 		if err != nil {
 			return err
 		}
-		_, err = r.Client.In(before.namespace).Events().Patch(ctx, before.name, types.MergePatchType, patch)
+		_, err = r.Client.In(known.namespace).Events().Patch(ctx, known.name, types.MergePatchType, patch)
 		if err == nil {
-			before.count, before.last = before.count+1, event.EventTime.Time
-			r.cache[key] = before
+			known.count, known.last = known.count+1, event.EventTime.Time
 		}
 		if !apierrors.IsNotFound(err) { // it has ended, or somebody has deleted it
 			return err
@@ -139,18 +202,17 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event) error {
 	}
 	_, err := r.Client.In(event.Namespace).Events().Create(ctx, event)
 	if err == nil {
-		r.evict(event.EventTime.Time)
-		r.cache[key] = cachedEvent{event.Namespace, event.Name, 1, event.EventTime.Time}
+		known.namespace, known.name, known.count, known.last = event.Namespace, event.Name, 1, event.EventTime.Time
 	}
 	return err
 }
 
-// evict makes room for one more event in the cache.
+// evict makes room for one more object in the cache.
 func (r *Recorder) evict(now time.Time) {
 	if len(r.cache) < cacheSize {
 		return
 	}
-	maps.DeleteFunc(r.cache, func(_ eventKey, before cachedEvent) bool { return now.Sub(before.last) >= cacheTime })
+	maps.DeleteFunc(r.cache, func(_ objectKey, of *told) bool { return now.Sub(of.last) >= cacheTime })
 	if len(r.cache) >= cacheSize { // all are young: their next repetitions are new events
 		clear(r.cache)
 	}

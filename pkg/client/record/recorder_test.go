@@ -16,6 +16,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/record"
 	"kube2014/pkg/client/servertest"
@@ -167,10 +168,60 @@ func TestEventsThatAreAlikeAreCounted(t *testing.T) {
 		r.Eventf(web, corev1.EventTypeWarning, "BackOff", "again")
 		assert.Len(t, r.events(), 3, "after a while it is another one")
 		for i := range 5000 {
-			r.Eventf(web, corev1.EventTypeNormal, "Many", fmt.Sprint(i))
+			r.Eventf(pod(fmt.Sprint(i)), corev1.EventTypeNormal, "Many", "m")
 			synctest.Wait()
 		}
 		assert.Len(t, r.events(), 5003)
+	})
+}
+
+func pod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
+}
+
+func TestEventsThatDifferByTheirMessagesAreCombined(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		var want []string
+		tell := func(i int) {
+			r.Eventf(web, corev1.EventTypeNormal, "Many", fmt.Sprint(i))
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		for i := range 9 {
+			tell(i)
+			want = append(want, fmt.Sprintf("web Normal Many: %d ×1", i))
+		}
+		r.Intercept(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		tell(9)
+		r.Intercept(nil)
+		time.Sleep(time.Minute)
+		for i := range 3 {
+			tell(10 + i)
+		}
+		r.Eventf(web, corev1.EventTypeNormal, "Other", "m")
+		assert.Equal(t, append(want, "web Normal Many: (combined from similar events): 12 ×4", "web Normal Other: m ×1"), r.events())
+	})
+}
+
+func TestOfAnObjectThatTellsTooMuchSomeEventsAreDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for range 1500 {
+			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+			synctest.Wait()
+		}
+		r.Eventf(pod("other"), corev1.EventTypeNormal, "Killing", "stopping")
+		assert.Equal(t, []string{"web Normal Killing: stopping ×25", "other Normal Killing: stopping ×1"}, r.events())
+		time.Sleep(6 * time.Minute)
+		for range 2 {
+			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		}
+		assert.Contains(t, r.events(), "web Normal Killing: stopping ×26", "one in five minutes")
 	})
 }
 
@@ -258,12 +309,12 @@ func TestEventsAreLostWhenAThousandWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := prepare(t)
-		for range 1500 {
-			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		for i := range 1500 {
+			r.Eventf(pod(fmt.Sprint(i)), corev1.EventTypeNormal, "Killing", "stopping")
 		}
 		go r.Run(t.Context())
-		assert.Equal(t, []string{"web Normal Killing: stopping ×1000"}, r.events())
+		assert.Len(t, r.events(), 1000)
 		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
-		assert.Equal(t, []string{"web Normal Killing: stopping ×1001"}, r.events(), "later ones are written")
+		assert.Len(t, r.events(), 1001, "later ones are written")
 	})
 }
