@@ -33,6 +33,7 @@ func TestWhatConnectsIsDescribedForEachMethodAndForPathsBelow(t *testing.T) {
 			assert.Equal(t, map[string]response{"200": {"OK", typed(object{Type: "string"}, "*/*")}, "401": {Description: "Unauthorized"}}, o.Responses)
 			var parameters []string
 			for _, p := range o.Parameters {
+				assert.Equal(t, p.In == "path", p.Required, p.Name)
 				parameters = append(parameters, fmt.Sprint(p.In, " ", p.Name, " ", p.Schema.Type))
 			}
 			lines = append(lines, strings.Join([]string{method, path, o.ID, o.Kind.Kind, o.Description, strings.Join(parameters, ",")}, "; "))

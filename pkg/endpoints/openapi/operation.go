@@ -128,7 +128,7 @@ func inQuery(options reflect.Type) (all []parameter) {
 		if t.Kind() == reflect.Struct || f.JSON == "kind" || f.JSON == "apiVersion" || slices.Contains(notHere, f.JSON) {
 			continue
 		}
-		all = append(all, parameter{f.JSON, "query", f.Doc, f.Required, object{Type: new(schemas).of(t).Type, UniqueItems: true}})
+		all = append(all, parameter{f.JSON, "query", f.Doc, false, object{Type: new(schemas).of(t).Type, UniqueItems: true}})
 	}
 	return all
 }
