@@ -88,7 +88,7 @@ func (c *cluster) readyPods(ctx context.Context) (ready int, err error) {
 
 // measureForward measures how fast a client reads what a process at a pod's address sends, through kubectl, server and kubelet.
 func measureForward(b *bench, c *cluster) error {
-	pods, err := c.client.Pods().List(context.Background(), metav1.ListOptions{Limit: 1})
+	pods, err := c.client.Pods().List(context.Background(), metav1.ListOptions{LabelSelector: "app=web-1", Limit: 1}) // those of web-0 may be ending
 	if err != nil {
 		return err
 	}
