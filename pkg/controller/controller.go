@@ -45,12 +45,27 @@ func (c Config) Run(ctx context.Context, workers int, queue *workqueue.Queue, sy
 // Handler returns a handler that queues the keys of what belongs to an object that is added, changed or deleted: in a change,
 // to what it was, too.
 func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handler[T] {
-	add := func(object T) {
+	return EachVersion(func(object T) {
 		for _, key := range keys(object) {
 			queue.Add(key)
 		}
+	})
+}
+
+// EachVersion returns a handler that sees an object that is added, changed or deleted: in a change, what it was, too.
+func EachVersion[T any](see func(T)) cache.Handler[T] {
+	return cache.Handler[T]{OnAdd: see, OnUpdate: func(old, object T) { see(old); see(object) }, OnDelete: see}
+}
+
+// WithoutResyncs returns a handler that sees no resyncs: nothing has changed in them.
+func WithoutResyncs[T comparable](handler cache.Handler[T]) cache.Handler[T] {
+	update := handler.OnUpdate
+	handler.OnUpdate = func(old, object T) {
+		if old != object {
+			update(old, object)
+		}
 	}
-	return cache.Handler[T]{OnAdd: add, OnUpdate: func(old, object T) { add(old); add(object) }, OnDelete: add}
+	return handler
 }
 
 // OwnKey is a cache.IndexFunc for a Handler: the key of an object itself.

@@ -35,10 +35,10 @@ func patchFor(pod *corev1.Pod, why string, now metav1.Time) []byte {
 	next := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why,
 		ObservedGeneration: pod.Generation, LastTransitionTime: now}
 	if last := pods.Condition(pod.Status.Conditions, next.Type); last != nil && last.Status == next.Status {
-		if last.Reason == next.Reason && last.Message == next.Message && last.ObservedGeneration == next.ObservedGeneration {
+		next.LastTransitionTime, next.LastProbeTime = last.LastTransitionTime, last.LastProbeTime
+		if *last == next {
 			return nil
 		}
-		next.LastTransitionTime = last.LastTransitionTime
 	}
 	type object = map[string]interface{}
 	patch, _ := json.Marshal(object{ // it cannot fail: all of it is strings and numbers

@@ -63,6 +63,17 @@ func (b *Bench) InterceptWrites(path string, between func(number int, w http.Res
 	})
 }
 
+// RefuseDeletes refuses the deletes of the controllers that have a text in their path.
+func (b *Bench) RefuseDeletes(path string) {
+	b.InterceptWrites(path, func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
+		if req.Method == http.MethodDelete {
+			Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "protected")
+			return
+		}
+		next.ServeHTTP(w, req)
+	})
+}
+
 // BlindTo lets the controllers' watches of a kind say nothing, after the first list.
 func (b *Bench) BlindTo(plural string) {
 	b.Intercept(func(w http.ResponseWriter, req *http.Request, next http.Handler) {

@@ -41,9 +41,9 @@ func NewCronJobController(config Config) *CronJobController {
 	c := &CronJobController{config: config, queue: workqueue.New("cronjob_controller")}
 	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
-	c.synced = []func() bool{
-		c.cronJobs.AddHandler(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen}),
-		c.jobs.AddHandler(withoutResyncs(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind)))),
+	c.synced = []func() bool{ // in a resync, the events of the last sync would be told again
+		c.cronJobs.AddHandler(controller.WithoutResyncs(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen})),
+		c.jobs.AddHandler(controller.WithoutResyncs(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind)))),
 	}
 	return c
 }
@@ -53,24 +53,11 @@ func (c *CronJobController) seen(cronJob *batchv1.CronJob) { c.queue.Add(cache.K
 // changed queues a cron job. With another schedule it waits for the next time of that, as today's controller does: a sync makes
 // good what the new schedule seems to have missed. One at the next time of the old schedule still does.
 func (c *CronJobController) changed(old, cronJob *batchv1.CronJob) {
-	if old == cronJob { // a resync, which would tell the events of the last sync again
-		return
-	}
 	if old.Spec.Schedule == cronJob.Spec.Schedule && equality.Semantic.DeepEqual(old.Spec.TimeZone, cronJob.Spec.TimeZone) {
 		c.seen(cronJob)
 	} else if times, ok := c.scheduleOf(cronJob); ok {
 		c.queue.AddAfter(cache.Key(cronJob), time.Until(times.Next(time.Now()))+lateness)
 	}
-}
-
-func withoutResyncs[T comparable](handler cache.Handler[T]) cache.Handler[T] {
-	update := handler.OnUpdate
-	handler.OnUpdate = func(old, object T) {
-		if old != object {
-			update(old, object)
-		}
-	}
-	return handler
 }
 
 // Run syncs cron jobs with a number of workers until the context ends. It is called once.

@@ -306,13 +306,7 @@ func TestOnlyTheLastEndedJobsAreKept(t *testing.T) {
 
 func TestAJobThatMayNotBeDeletedKeepsNeitherOthersNorNewOnes(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
-		b.InterceptWrites("/jobs/"+named(1)[0], func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if req.Method == http.MethodDelete {
-				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "protected")
-				return
-			}
-			next.ServeHTTP(w, req)
-		})
+		b.RefuseDeletes("/jobs/" + named(1)[0])
 		b.run()
 		b.create("* * * * *", history(0, 0))
 		b.Settle(2*time.Minute + time.Second)

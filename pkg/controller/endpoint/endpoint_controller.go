@@ -54,9 +54,7 @@ func NewEndpointController(config Config) *EndpointController {
 	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.synced = []func() bool{
 		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
-		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{
-			OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged,
-		}),
+		i.Pods().AddHandler(controller.WithoutResyncs(controller.EachVersion(e.podChanged))),
 		i.Endpoints().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Endpoints])),
 	}
 	return e
@@ -65,15 +63,6 @@ func NewEndpointController(config Config) *EndpointController {
 // Run syncs endpoints with a number of workers until the context ends. It is called once.
 func (e *EndpointController) Run(ctx context.Context, workers int) {
 	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
-}
-
-// podUpdated queues the services that selected a pod, or select it now. In a resync nothing has
-// changed: the services have their own.
-func (e *EndpointController) podUpdated(old, pod *corev1.Pod) {
-	if old != pod {
-		e.podChanged(old)
-		e.podChanged(pod)
-	}
 }
 
 // podChanged queues the services that select a pod.

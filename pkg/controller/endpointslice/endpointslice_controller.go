@@ -52,8 +52,8 @@ func NewEndpointSliceController(config Config) *EndpointSliceController {
 	e.synced = []func() bool{
 		i.Nodes().HasSynced,
 		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
-		i.Pods().AddHandler(cache.Handler[*corev1.Pod]{OnAdd: e.podChanged, OnUpdate: e.podUpdated, OnDelete: e.podChanged}),
-		e.slices.AddHandler(cache.Handler[*discoveryv1.EndpointSlice]{OnAdd: e.sliceChanged, OnUpdate: e.sliceUpdated, OnDelete: e.sliceChanged}),
+		i.Pods().AddHandler(controller.WithoutResyncs(controller.EachVersion(e.podChanged))),
+		e.slices.AddHandler(controller.WithoutResyncs(controller.EachVersion(e.sliceChanged))),
 	}
 	return e
 }
@@ -63,26 +63,12 @@ func (e *EndpointSliceController) Run(ctx context.Context, workers int) {
 	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
 }
 
-// podUpdated queues the services that selected a pod, or select it now. In a resync the services have their own.
-func (e *EndpointSliceController) podUpdated(old, pod *corev1.Pod) {
-	if old != pod {
-		e.podChanged(old)
-		e.podChanged(pod)
-	}
-}
-
+// podChanged queues the services that select a pod.
 func (e *EndpointSliceController) podChanged(pod *corev1.Pod) {
 	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
 		if pods.Selects(service.Spec.Selector, pod.Labels) {
 			e.queue.AddAfter(cache.Key(service), batchPeriod)
 		}
-	}
-}
-
-func (e *EndpointSliceController) sliceUpdated(old, slice *discoveryv1.EndpointSlice) {
-	if old != slice {
-		e.sliceChanged(old)
-		e.sliceChanged(slice)
 	}
 }
 

@@ -1,7 +1,6 @@
 package job_test
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -240,13 +239,7 @@ func TestASuspendedJobHasNoPodsAndStartsAgain(t *testing.T) {
 
 func TestAPodThatMayNotBeDeletedDoesNotKeepTheOthers(t *testing.T) {
 	withBench(t, func(t *testing.T, b *bench) {
-		b.InterceptWrites("/pods/pi-1", func(_ int, w http.ResponseWriter, req *http.Request, next http.Handler) {
-			if req.Method == http.MethodDelete {
-				controllertest.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "protected")
-				return
-			}
-			next.ServeHTTP(w, req)
-		})
+		b.RefuseDeletes("/pods/pi-1")
 		b.run()
 		b.create("pi", counts(4, 4))
 		b.Settle(time.Second)

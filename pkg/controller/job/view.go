@@ -106,7 +106,7 @@ func (v *view) count() {
 	for _, pod := range v.pods {
 		isKnown := slices.Contains(known, pod.UID)
 		switch {
-		case !tracked[pod.UID] || !isKnown && !hasSucceeded(pod) && !v.hasFailed(pod) && (v.ending == nil || !isTerminating(pod)):
+		case !tracked[pod.UID], !isKnown && !v.isOver(pod):
 		case isKnown, !v.isValid(pod), hasSucceeded(pod) && completed.has(indexOf(pod)):
 			v.counted = append(v.counted, pod)
 		case len(next.Succeeded)+len(next.Failed) >= burstPods: // later
@@ -126,6 +126,11 @@ func (v *view) count() {
 	}
 	v.succeeded, v.failed = int(status.Succeeded)+len(next.Succeeded), int(status.Failed)+len(next.Failed)
 	status.UncountedTerminatedPods, v.counts = next, !equality.Semantic.DeepEqual(next, before)
+}
+
+// isOver reports whether a pod has ended, or ends with the job.
+func (v *view) isOver(pod *corev1.Pod) bool {
+	return hasSucceeded(pod) || v.hasFailed(pod) || v.ending != nil && isTerminating(pod)
 }
 
 // hasFailed reports whether a pod counts as failed. One that is being deleted may never get to say so.
