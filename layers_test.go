@@ -106,7 +106,7 @@ var libraries = map[string][]string{
 	"k8s.io/apiserver":                     {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/api/v1/validation/policies", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/controller/validatingadmissionpolicystatus", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":     {"pkg/audit"},
 	"golang.org/x/sys":                     {"pkg/util/orphan"},
-	"golang.org/x/time":                    {"pkg/audit"},
+	"golang.org/x/time":                    {"pkg/audit", "pkg/client/record"},
 	"github.com/google/uuid":               {"pkg/audit"},
 	"github.com/prometheus/client_golang":  {"pkg/kubelet/server", "pkg/metrics"},
 	"github.com/prometheus/client_model":   {},
