@@ -153,3 +153,35 @@ func TestADeleteAtTheFirstDoorPassesOverFinalizers(t *testing.T) {
 		d.send(http.StatusNotFound, "GET", todaysPods+"/kept", "")
 	})
 }
+
+func TestAPatchOfNothingDoesNotChangeWhatTheFirstDoorWrote(t *testing.T) {
+	const namespaced = "/api/v1/namespaces/default/"
+	container := func(name string) string {
+		return fmt.Sprintf(`"desiredState":{"manifest":{"containers":[{"name":%q,"image":"i"}]}}`, name)
+	}
+	controller := func(name string) string {
+		return fmt.Sprintf(`{"id":"web","desiredState":{"replicas":0,"replicasInSet":{"a":"b"},"taskTemplate":{%s,"labels":{"a":"b"}}},"labels":{"a":"b"}}`, container(name))
+	}
+	rows := []struct{ first, task, changed, second string }{
+		{"tasks", `{"id":"web",` + container("c") + `}`, "", namespaced + "pods"},
+		{"services", `{"id":"web","port":80}`, `{"id":"web","port":81}`, namespaced + "services"},
+		{"replicationControllers", controller("c"), controller("d"), namespaced + "replicationcontrollers"},
+	}
+	atBothDoors(t, func(t *testing.T, d *doors) {
+		for _, row := range rows {
+			path := "/api/v1beta1/" + row.first
+			d.send(http.StatusOK, "POST", path, row.task)
+			isUnchanged := func() {
+				before := read[metav1.PartialObjectMetadata](d, row.second+"/web")
+				patched := d.sendAs(http.StatusOK, "PATCH", row.second+"/web", mergePatch, `{}`)
+				assert.Contains(t, patched, fmt.Sprintf(`"resourceVersion":%q`, before.ResourceVersion))
+			}
+			isUnchanged()
+			if row.changed != "" {
+				d.sendAs(http.StatusOK, "PATCH", row.second+"/web", mergePatch, `{"metadata":{"finalizers":["example.com/x"]}}`)
+				d.send(http.StatusOK, "PUT", path+"/web", row.changed)
+				isUnchanged()
+			}
+		}
+	})
+}

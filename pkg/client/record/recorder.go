@@ -1,11 +1,11 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -22,16 +22,17 @@ import (
 const (
 	// queueSize is how many events wait to be written. Further ones are lost.
 	queueSize = 1000
-	// cacheSize is of how many objects the events are cached, and cacheTime how long. An event like a cached one
-	// only increases its count.
-	cacheSize = 4096
-	cacheTime = 10 * time.Minute
-	// limit is how many events of an object may come at once, then one each limitTime. Of those that differ by their
-	// messages only, the tenth and further ones are one. That is what today's parts do.
-	limit     = 25
-	limitTime = 5 * time.Minute
-	similar   = 10
-	combined  = "(combined from similar events)"
+	// cacheSize is of how many objects and types the recorder knows at least what it told of them. It knows up to twice as many.
+	cacheSize = 512
+	// burst is how many events of an object and a type are written at once, then one each refill, as by today's controllers
+	// and kubelets.
+	burst  = 25
+	refill = 5 * time.Minute
+	// similar is how many events of one object, type and reason have messages of their own. Further ones are combined, until
+	// none came for similarTime. That is as today's parts do it, too.
+	similar     = 9
+	similarTime = 10 * time.Minute
+	combined    = "(combined from similar events)"
 	// tries is how often an event is sent that cannot be written, with a pause between.
 	tries = 5
 	pause = 2 * time.Second
@@ -44,45 +45,46 @@ type Config struct {
 	Host      string // of a kubelet: its node
 }
 
-// Recorder is an EventRecorder that writes to an apiserver. An event like one of the last minutes
-// only increases the count of that one. It drops events of an object of which it tells too many. It is safe for
-// concurrent use.
+// Recorder is an EventRecorder that writes to an apiserver. An event like an earlier one only increases the count of that one.
+// If too many come of one object and type, some are counted and not written. A Recorder is safe for concurrent use.
 type Recorder struct {
 	Config
-	queue chan *corev1.Event
-	lost  atomic.Int64 // how many events were lost since that was last logged
-	cache map[objectKey]*told
-	last  atomic.Int64 // in the names of events
+	queue  chan *corev1.Event
+	lost   atomic.Int64 // how many events were lost since that was last logged
+	recent map[subject]*told
+	before map[subject]*told // those that were recent before
+	last   atomic.Int64      // in the names of events
 }
 
 var _ EventRecorder = (*Recorder)(nil)
 
-// objectKey is what events are about. The namespace of those about nodes is empty.
-type objectKey struct {
-	uid                   types.UID
-	kind, namespace, name string
+// subject is what events are about, and their type.
+type subject struct {
+	uid                              types.UID
+	kind, namespace, name, eventType string
 }
 
-// told is what was told of an object.
+// told is what was told of a subject.
 type told struct {
 	limiter *rate.Limiter
-	events  []*cachedEvent
-	last    time.Time
+	reasons map[string]*series
 }
 
-// eventKey is what events about an object have in common that are counted together.
-type eventKey struct{ eventType, reason, message string }
+// series are the events of a subject with one reason.
+type series struct {
+	events []*known
+	last   time.Time
+}
 
-type cachedEvent struct {
-	eventKey
-	namespace, name string
-	count           int32
-	last            time.Time
+// known is an event that was told. It has no name until it is written.
+type known struct {
+	message, namespace, name string
+	count                    int32
 }
 
 // NewRecorder returns a recorder. Run writes its events.
 func NewRecorder(config Config) *Recorder {
-	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), cache: map[objectKey]*told{}}
+	return &Recorder{Config: config, queue: make(chan *corev1.Event, queueSize), recent: map[subject]*told{}}
 }
 
 // Eventf implements EventRecorder.
@@ -118,19 +120,18 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// write writes an event, or increases the count of a like one. If that fails, or if there are too many, it drops the event.
+// write writes an event, or increases the count of a like one. If that fails, it drops the event.
 func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	of := r.toldOf(event)
-	if !of.limiter.AllowN(of.last, 1) {
+	like := of.like(event)
+	like.count++
+	if !of.limiter.AllowN(event.EventTime.Time, 1) {
 		return
 	}
-	known := of.like(event)
 	for range tries {
-		err := r.try(ctx, event, known)
+		err := r.try(ctx, event, like)
 		switch {
 		case err == nil, ctx.Err() != nil:
-			return
-		case apierrors.IsAlreadyExists(err): // written, and the answer was lost
 			return
 		case clientv1.IsRefusal(err):
 			log.Printf("%s: an event about %s is refused: %v", r.Component, event.InvolvedObject.Name, err)
@@ -143,77 +144,61 @@ func (r *Recorder) write(ctx context.Context, event *corev1.Event) {
 	log.Printf("%s: an event about %s is dropped: the server cannot be reached", r.Component, event.InvolvedObject.Name)
 }
 
-// toldOf returns what was told of the object of an event within the last minutes.
+// toldOf returns what was told of the subject of an event.
 func (r *Recorder) toldOf(event *corev1.Event) *told {
-	object, now := event.InvolvedObject, event.EventTime.Time
-	key := objectKey{object.UID, object.Kind, object.Namespace, object.Name}
-	of, cached := r.cache[key]
-	if !cached {
-		r.evict(now)
-		of = &told{limiter: rate.NewLimiter(rate.Every(limitTime), limit)}
-		r.cache[key] = of
+	about := event.InvolvedObject
+	of := subject{about.UID, about.Kind, about.Namespace, about.Name, event.Type}
+	if r.recent[of] == nil {
+		if len(r.recent) >= cacheSize {
+			r.before, r.recent = r.recent, map[subject]*told{}
+		}
+		r.recent[of] = cmp.Or(r.before[of], &told{rate.NewLimiter(rate.Every(refill), burst), map[string]*series{}})
+	}
+	return r.recent[of]
+}
+
+// like returns the event that another one repeats, or is combined with. If there is none, it is a new one.
+func (t *told) like(event *corev1.Event) *known {
+	now, of := event.EventTime.Time, t.reasons[event.Reason]
+	if of == nil || now.Sub(of.last) >= similarTime {
+		of = &series{}
+		t.reasons[event.Reason] = of
 	}
 	of.last = now
-	of.events = slices.DeleteFunc(of.events, func(before *cachedEvent) bool { return now.Sub(before.last) >= cacheTime })
-	return of
+	message := event.Message
+	has := func(k *known) bool { return k.message == message }
+	if len(of.events) >= similar && !slices.ContainsFunc(of.events, has) {
+		message, event.Message = combined, shorten(combined+": "+event.Message)
+	}
+	i := slices.IndexFunc(of.events, has)
+	if i < 0 {
+		i = len(of.events)
+		of.events = append(of.events, &known{message: message})
+	}
+	return of.events[i]
 }
 
-// like returns the event that this one repeats. If there is none, its count is 0.
-func (of *told) like(event *corev1.Event) *cachedEvent {
-	key := eventKey{event.Type, event.Reason, event.Message}
-	find := func(known *cachedEvent) bool { return known.eventKey == key }
-	i := slices.IndexFunc(of.events, find)
-	if i < 0 && of.similar(key) >= similar-1 {
-		key.message, event.Message = combined, shorten(combined+": "+event.Message)
-		i = slices.IndexFunc(of.events, find)
+// try writes an event: if it is like one that was written, into that one.
+func (r *Recorder) try(ctx context.Context, event *corev1.Event, like *known) error {
+	if like.count > 1 {
+		event.Series = &corev1.EventSeries{Count: like.count, LastObservedTime: event.EventTime}
 	}
-	if i >= 0 {
-		return of.events[i]
-	}
-	of.events = append(of.events, &cachedEvent{eventKey: key})
-	return of.events[len(of.events)-1]
-}
-
-// similar returns how many events differ by their messages only.
-func (of *told) similar(key eventKey) (n int) {
-	for _, known := range of.events {
-		if known.eventType == key.eventType && known.reason == key.reason {
-			n++
-		}
-	}
-	return n
-}
-
-// try writes an event: if it repeats one, into that one.
-func (r *Recorder) try(ctx context.Context, event *corev1.Event, known *cachedEvent) error {
-	if known.count > 0 {
-		series := corev1.EventSeries{Count: known.count + 1, LastObservedTime: event.EventTime}
-		patch, err := json.Marshal(map[string]any{"series": series, "message": event.Message})
+	if like.name != "" {
+		patch, err := json.Marshal(map[string]any{"series": event.Series, "message": event.Message})
 		if err != nil {
 			return err
 		}
-		_, err = r.Client.In(known.namespace).Events().Patch(ctx, known.name, types.MergePatchType, patch)
-		if err == nil {
-			known.count, known.last = known.count+1, event.EventTime.Time
-		}
+		_, err = r.Client.In(like.namespace).Events().Patch(ctx, like.name, types.MergePatchType, patch)
 		if !apierrors.IsNotFound(err) { // it has ended, or somebody has deleted it
 			return err
 		}
 	}
 	_, err := r.Client.In(event.Namespace).Events().Create(ctx, event)
+	if apierrors.IsAlreadyExists(err) { // written, and the answer was lost
+		err = nil
+	}
 	if err == nil {
-		known.namespace, known.name, known.count, known.last = event.Namespace, event.Name, 1, event.EventTime.Time
+		like.namespace, like.name = event.Namespace, event.Name
 	}
 	return err
-}
-
-// evict makes room for one more object in the cache.
-func (r *Recorder) evict(now time.Time) {
-	if len(r.cache) < cacheSize {
-		return
-	}
-	maps.DeleteFunc(r.cache, func(_ objectKey, of *told) bool { return now.Sub(of.last) >= cacheTime })
-	if len(r.cache) >= cacheSize { // all are young: their next repetitions are new events
-		clear(r.cache)
-	}
 }

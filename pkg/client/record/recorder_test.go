@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -167,11 +168,6 @@ func TestEventsThatAreAlikeAreCounted(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.Eventf(web, corev1.EventTypeWarning, "BackOff", "again")
 		assert.Len(t, r.events(), 3, "after a while it is another one")
-		for i := range 5000 {
-			r.Eventf(pod(fmt.Sprint(i)), corev1.EventTypeNormal, "Many", "m")
-			synctest.Wait()
-		}
-		assert.Len(t, r.events(), 5003)
 	})
 }
 
@@ -179,35 +175,45 @@ func pod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
 }
 
+// tell records a normal event about the pod web, and passes a second.
+func (r *recorded) tell(reason, message string) {
+	r.Eventf(web, corev1.EventTypeNormal, reason, message)
+	synctest.Wait()
+	time.Sleep(time.Second)
+}
+
 func TestEventsThatDifferByTheirMessagesAreCombined(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
 		var want []string
-		tell := func(i int) {
-			r.Eventf(web, corev1.EventTypeNormal, "Many", fmt.Sprint(i))
-			synctest.Wait()
-			time.Sleep(time.Second)
-		}
 		for i := range 9 {
-			tell(i)
+			r.tell("Many", fmt.Sprint(i))
 			want = append(want, fmt.Sprintf("web Normal Many: %d ×1", i))
 		}
 		r.Intercept(func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		tell(9)
+		r.tell("Many", "9")
 		r.Intercept(nil)
 		time.Sleep(time.Minute)
-		for i := range 3 {
-			tell(10 + i)
-		}
-		r.Eventf(web, corev1.EventTypeNormal, "Other", "m")
-		assert.Equal(t, append(want, "web Normal Many: (combined from similar events): 12 ×4", "web Normal Other: m ×1"), r.events())
+		r.tell("Many", "10")
+		r.tell("Other", "m")
+		r.Eventf(web, corev1.EventTypeWarning, "Many", "m")
+		want = append(want, "web Normal Many: (combined from similar events): 10 ×2", "web Normal Other: m ×1", "web Warning Many: m ×1")
+		assert.Equal(t, want, r.events())
+		r.tell("Many", "0")
+		time.Sleep(9 * time.Minute)
+		r.tell("Many", strings.Repeat("x", 1000))
+		want[0], want[9] = "web Normal Many: 0 ×2", fmt.Sprintf("web Normal Many: (combined from similar events): %s... ×3", strings.Repeat("x", 1024-len("(combined from similar events): ...")))
+		assert.Equal(t, want, r.events())
+		time.Sleep(10 * time.Minute)
+		r.tell("Many", "11")
+		assert.Equal(t, append(want, "web Normal Many: 11 ×1"), r.events(), "after a while they are no longer so many")
 	})
 }
 
-func TestOfAnObjectThatTellsTooMuchSomeEventsAreDropped(t *testing.T) {
+func TestOfAnObjectThatTellsTooMuchSomeEventsAreOnlyCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t)
@@ -215,13 +221,32 @@ func TestOfAnObjectThatTellsTooMuchSomeEventsAreDropped(t *testing.T) {
 			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
 			synctest.Wait()
 		}
+		r.Eventf(web, corev1.EventTypeWarning, "Failed", "m")
 		r.Eventf(pod("other"), corev1.EventTypeNormal, "Killing", "stopping")
-		assert.Equal(t, []string{"web Normal Killing: stopping ×25", "other Normal Killing: stopping ×1"}, r.events())
-		time.Sleep(6 * time.Minute)
-		for range 2 {
-			r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+		others := []string{"web Warning Failed: m ×1", "other Normal Killing: stopping ×1"}
+		assert.Equal(t, append([]string{"web Normal Killing: stopping ×25"}, others...), r.events())
+		time.Sleep(5*time.Minute - time.Second)
+		r.tell("Killing", "stopping")
+		assert.Equal(t, append([]string{"web Normal Killing: stopping ×25"}, others...), r.events())
+		r.tell("Killing", "stopping")
+		r.tell("Killing", "stopping")
+		assert.Equal(t, append([]string{"web Normal Killing: stopping ×1502"}, others...), r.events(), "one in five minutes")
+	})
+}
+
+func TestWhatWasToldIsForgottenWhenMuchWasToldSince(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t)
+		for _, others := range []int{0, 600, 1100} {
+			for i := range others {
+				r.Eventf(pod(fmt.Sprint(others, "-", i)), corev1.EventTypeNormal, "Killing", "stopping")
+				synctest.Wait()
+			}
+			r.tell("Killing", "stopping")
 		}
-		assert.Contains(t, r.events(), "web Normal Killing: stopping ×26", "one in five minutes")
+		events := slices.DeleteFunc(r.events(), func(line string) bool { return !strings.HasPrefix(line, "web ") })
+		assert.Equal(t, []string{"web Normal Killing: stopping ×2", "web Normal Killing: stopping ×1"}, events)
 	})
 }
 
@@ -235,7 +260,7 @@ func TestAnEventThatWasDeletedIsWrittenAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, r.client.Events().Delete(t.Context(), list.Items[0].Name, metav1.DeleteOptions{}))
 		r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
-		assert.Equal(t, []string{"web Normal Killing: stopping ×1"}, r.events())
+		assert.Equal(t, []string{"web Normal Killing: stopping ×2"}, r.events())
 	})
 }
 
@@ -263,6 +288,8 @@ func TestAnEventIsTriedAgainAndWrittenOnce(t *testing.T) {
 				r.Intercept(nil)
 				time.Sleep(time.Minute)
 				assert.Equal(t, []string{"web Normal Killing: stopping ×1"}, r.events())
+				r.Eventf(web, corev1.EventTypeNormal, "Killing", "stopping")
+				assert.Equal(t, []string{"web Normal Killing: stopping ×2"}, r.events())
 			})
 		})
 	}

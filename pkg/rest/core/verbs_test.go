@@ -81,6 +81,10 @@ func TestWhatChangesNothingIsNotWritten(t *testing.T) {
 		assert.Equal(t, version, d.Patch(path+"/x", JSONPatch, `[]`).Meta().ResourceVersion)
 		_, list := d.Must("GET", path, "").Names()
 		assert.Equal(t, version, list.ResourceVersion)
+
+		d.Must("GET", path+"/x", "", "Accept", "application/vnd.kubernetes.protobuf") // versions are compared in that form then
+		assert.Equal(t, version, d.Patch(path+"/x", MergePatch, `{}`).Meta().ResourceVersion)
+		assert.NotEqual(t, version, d.Patch(path+"/x", MergePatch, labelled).Meta().ResourceVersion)
 	})
 }
 

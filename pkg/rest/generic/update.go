@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -224,22 +225,26 @@ func (s *Store[T]) preconditionFailed(name, what, want, have string) error {
 
 // compare returns errUnchanged if an object equals the stored one but for the times in its managed fields.
 func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
-	now, before := next.Meta(), stored.Meta()
-	if !now.ManagedFields.Same(before.ManagedFields) || now.Remainder != before.Remainder { // encoding is deterministic
+	if managers := next.Meta().ManagedFields; !managers.Same(stored.Meta().ManagedFields) {
 		return nil
 	}
-	if _, ok := next.(*api.Any); ok { // its remainder says all but these
-		if maps.Equal(next.GetLabels(), stored.GetLabels()) && maps.Equal(now.Annotations, before.Annotations) {
+	if now, ok := next.(*api.Any); ok { // its remainder says all, and encoding is deterministic
+		before := stored.Object.(*api.Any)
+		if now.Remainder == before.Remainder && maps.Equal(now.Labels, before.Labels) && maps.Equal(now.Annotations, before.Annotations) {
 			return errUnchanged
 		}
 		return nil
 	}
-	text, err := unstored(next, stored).Item(s.Codec)
+	encoder := storage.Encoder(s.Codec)
+	if message := (v1.Protobuf{Codec: s.Codec}); stored.HasItem(message) {
+		encoder = message
+	}
+	text, err := unstored(next, stored).Item(encoder)
 	if err != nil {
 		return err
 	}
-	textBefore, err := stored.Item(s.Codec)
-	if err == nil && bytes.Equal(text, textBefore) {
+	before, err := stored.Item(encoder)
+	if err == nil && bytes.Equal(text, before) {
 		err = errUnchanged
 	}
 	return err
