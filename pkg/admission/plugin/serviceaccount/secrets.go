@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api/v1/validation/podspec"
+	"kube2014/pkg/util/pods"
 )
 
 // checkMirror returns why a mirror pod is refused. Its kubelet knows neither accounts nor secrets.
@@ -16,7 +15,7 @@ func checkMirror(spec *corev1.PodSpec) error {
 	switch {
 	case spec.ServiceAccountName != "":
 		return errors.New("a mirror pod may not reference service accounts")
-	case namesSecrets(spec):
+	case len(pods.Secrets(spec)) > 0:
 		return errors.New("a mirror pod may not reference secrets")
 	}
 	for _, volume := range spec.Volumes {
@@ -79,54 +78,4 @@ func eachSecret(container corev1.Container, do func(variable, secret string) boo
 			return
 		}
 	}
-}
-
-// namesSecrets reports whether a pod uses secrets.
-func namesSecrets(spec *corev1.PodSpec) (found bool) {
-	note := func(name string) { found = found || name != "" }
-	ref := func(secret *corev1.LocalObjectReference) {
-		if secret != nil {
-			note(secret.Name)
-		}
-	}
-	for _, secret := range spec.ImagePullSecrets {
-		note(secret.Name)
-	}
-	podspec.EachContainer(spec, nil, func(container *corev1.Container, _ *field.Path) {
-		eachSecret(*container, func(_, secret string) bool {
-			note(secret)
-			return !found
-		})
-	})
-	for _, volume := range spec.Volumes {
-		switch {
-		case volume.Secret != nil:
-			note(volume.Secret.SecretName)
-		case volume.AzureFile != nil:
-			note(volume.AzureFile.SecretName)
-		case volume.CephFS != nil:
-			ref(volume.CephFS.SecretRef)
-		case volume.Cinder != nil:
-			ref(volume.Cinder.SecretRef)
-		case volume.FlexVolume != nil:
-			ref(volume.FlexVolume.SecretRef)
-		case volume.RBD != nil:
-			ref(volume.RBD.SecretRef)
-		case volume.ScaleIO != nil:
-			ref(volume.ScaleIO.SecretRef)
-		case volume.ISCSI != nil:
-			ref(volume.ISCSI.SecretRef)
-		case volume.StorageOS != nil:
-			ref(volume.StorageOS.SecretRef)
-		case volume.CSI != nil:
-			ref(volume.CSI.NodePublishSecretRef)
-		case volume.Projected != nil:
-			for _, source := range volume.Projected.Sources {
-				if source.Secret != nil {
-					note(source.Secret.Name)
-				}
-			}
-		}
-	}
-	return found
 }
