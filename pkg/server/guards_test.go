@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
@@ -190,11 +191,12 @@ func TestImpersonationNeedsARightToEachPart(t *testing.T) {
 // collection is an API of one collection, whose query counts or not.
 type collection struct {
 	toys
-	selectsByField bool
+	verb    string
+	selects bool
 }
 
 func (c collection) Serves(req *http.Request, record *request.Record) bool {
-	record.Info = request.Info{Path: req.URL.Path, Verb: "list", IsResource: true, Resource: "toys", SelectsByField: c.selectsByField}
+	record.Info = request.Info{Path: req.URL.Path, Verb: c.verb, IsResource: true, Resource: "toys", Selects: c.selects}
 	return true
 }
 
@@ -215,12 +217,34 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := server.Config{Chain: &server.Link{Server: collection{whoAsks, row.counts}}, RequestTimeout: time.Minute,
+			config := server.Config{Chain: &server.Link{Server: collection{whoAsks, "list", row.counts}}, RequestTimeout: time.Minute,
 				Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
 			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
 			assert.Equal(t, row.status, answer.Code)
 		})
 	}
+}
+
+func TestAnAuthorizerSeesTheSelectors(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"list", "deletecollection"} {
+		var seen authorizer.Attributes
+		config := server.Config{Chain: &server.Link{Server: collection{whoAsks, verb, true}}, RequestTimeout: time.Minute,
+			Guards: server.Guards{Authenticator: byName, Authorizer: allows(func(a authorizer.Attributes) { seen = a })}}
+		query := "?fieldSelector=metadata.name%3Dbear,a!%3Db&labelSelector=c,d+in+(e)"
+		assert.Equal(t, 200, ask(config.Complete().New().SecureHandler(), "GET", "/who"+query, "Authorization: ann").Code)
+		assert.Equal(t, []metav1.FieldSelectorRequirement{{Key: "a", Operator: "NotIn", Values: []string{"b"}}, {Key: "metadata.name", Operator: "In", Values: []string{"bear"}}}, seen.FieldSelector)
+		assert.Equal(t, []metav1.LabelSelectorRequirement{{Key: "c", Operator: "Exists", Values: []string{}}, {Key: "d", Operator: "In", Values: []string{"e"}}}, seen.LabelSelector)
+		assert.Equal(t, map[string]string{"list": "bear"}[verb], seen.Name, "a name does not permit to delete a collection")
+	}
+}
+
+// allows allows everything that it has seen.
+type allows func(authorizer.Attributes)
+
+func (a allows) Authorize(_ context.Context, wanted authorizer.Attributes) (authorizer.Decision, string, error) {
+	a(wanted)
+	return authorizer.Allow, "", nil
 }
 
 // namespaces is an API of one namespace.

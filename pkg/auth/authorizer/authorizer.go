@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kube2014/pkg/auth/user"
 )
 
@@ -21,6 +23,9 @@ type Attributes struct {
 	Subresource string
 	Namespace   string // "" for all, and for cluster-scoped resources
 	Name        string // "" for all
+	// The selectors of a list, a watch or a deletecollection: the request is only about what they match.
+	FieldSelector []metav1.FieldSelectorRequirement
+	LabelSelector []metav1.LabelSelectorRequirement
 
 	Path string
 }

@@ -90,15 +90,23 @@ func (q question) answer(ctx context.Context, decides authorizer.Authorizer, who
 	}
 }
 
-// attributes omits the selectors. Authorizers do not know them here: what one allows, it allows
-// for all objects.
+// attributes has the requirements of the selectors that can be read. Without the others, the question is about more objects.
 func (q question) attributes(who *user.Info) authorizer.Attributes {
 	r := q.resource
 	if r == nil {
 		return authorizer.Attributes{User: who, Verb: q.path.Verb, Path: q.path.Path}
 	}
-	return authorizer.Attributes{User: who, IsResource: true, Verb: r.Verb, APIGroup: r.Group, APIVersion: cmp.Or(r.Version, "*"),
+	attributes := authorizer.Attributes{User: who, IsResource: true, Verb: r.Verb, APIGroup: r.Group, APIVersion: cmp.Or(r.Version, "*"),
 		Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name}
+	if s := r.FieldSelector; s != nil {
+		attributes.FieldSelector, _ = authorizer.ParseFieldSelector(s.RawSelector)
+		attributes.FieldSelector = append(attributes.FieldSelector, read(s.Requirements, isReadField)...)
+	}
+	if s := r.LabelSelector; s != nil {
+		attributes.LabelSelector, _ = authorizer.ParseLabelSelector(s.RawSelector)
+		attributes.LabelSelector = append(attributes.LabelSelector, read(s.Requirements, isReadLabel)...)
+	}
+	return attributes
 }
 
 // maxProblem bounds the text of an error in an answer, in bytes.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/auth/authorizer"
@@ -96,7 +97,9 @@ func TestTheAuthorizerIsAskedWhatTheReviewAsks(t *testing.T) {
 		subject  = `"user":"eve","groups":["g1","g2"],"uid":"7","extra":{"scopes":["a","b"]}`
 	)
 	bob, eve := people["bob"], &user.Info{Name: "eve", UID: "7", Groups: []string{"g1", "g2"}, Extra: map[string][]string{"scopes": {"a", "b"}}}
-	all := authorizer.Attributes{IsResource: true, Verb: "v", APIGroup: "g", APIVersion: "1", Resource: "r", Subresource: "s", Namespace: "n", Name: "x"}
+	all := authorizer.Attributes{IsResource: true, Verb: "v", APIGroup: "g", APIVersion: "1", Resource: "r", Subresource: "s", Namespace: "n", Name: "x",
+		FieldSelector: []metav1.FieldSelectorRequirement{{Key: "a", Operator: "In", Values: []string{"b"}}}, LabelSelector: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "In", Values: []string{"b"}}}}
+	some := authorizer.Attributes{IsResource: true, APIVersion: "*", FieldSelector: all.FieldSelector, LabelSelector: all.LabelSelector}
 	for _, row := range []struct {
 		path, spec string
 		who        *user.Info
@@ -105,6 +108,8 @@ func TestTheAuthorizerIsAskedWhatTheReviewAsks(t *testing.T) {
 		{selfAccess, resource, bob, all},
 		{selfAccess, path, bob, authorizer.Attributes{Verb: "get", Path: "/p"}},
 		{selfAccess, `"resourceAttributes":{}`, bob, authorizer.Attributes{IsResource: true, APIVersion: "*"}},
+		{selfAccess, `"resourceAttributes":{"fieldSelector":{"requirements":[{"key":"a","operator":"In","values":["b"]},{"key":"c","operator":"Near","values":["d"]}]},` +
+			`"labelSelector":{"requirements":[{"key":"c","operator":"Near","values":["d"]},{"key":"a","operator":"In","values":["b"]}]}}`, bob, some},
 		{access, resource + "," + subject, eve, all},
 		{access, path + "," + subject, eve, authorizer.Attributes{Verb: "get", Path: "/p"}},
 		{access, path + `,"groups":["g"]`, &user.Info{Groups: []string{"g"}}, authorizer.Attributes{Verb: "get", Path: "/p"}},

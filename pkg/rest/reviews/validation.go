@@ -142,29 +142,38 @@ func (q question) unreadSelectors() (problems []string) {
 	}
 	if s := q.resource.FieldSelector; s != nil {
 		_, err := fields.ParseSelector(s.RawSelector)
-		problems = append(problems, ignored("fieldSelector", err, s.Requirements, func(one metav1.FieldSelectorRequirement) bool {
-			return len(one.Values) == 1 && (one.Operator == metav1.FieldSelectorOpIn || one.Operator == metav1.FieldSelectorOpNotIn)
-		})...)
+		problems = append(problems, ignored("fieldSelector", err, s.Requirements, isReadField)...)
 	}
 	if s := q.resource.LabelSelector; s != nil {
 		_, err := labels.Parse(s.RawSelector)
-		problems = append(problems, ignored("labelSelector", err, s.Requirements, func(one metav1.LabelSelectorRequirement) bool {
-			return slices.Contains(labelOperators, one.Operator)
-		})...)
+		problems = append(problems, ignored("labelSelector", err, s.Requirements, isReadLabel)...)
 	}
 	return problems
+}
+
+func isReadField(one metav1.FieldSelectorRequirement) bool {
+	return len(one.Values) == 1 && (one.Operator == metav1.FieldSelectorOpIn || one.Operator == metav1.FieldSelectorOpNotIn)
+}
+
+func isReadLabel(one metav1.LabelSelectorRequirement) bool {
+	return slices.Contains(labelOperators, one.Operator)
+}
+
+// read returns the requirements that are known.
+func read[T any](requirements []T, known func(T) bool) (read []T) {
+	for _, one := range requirements {
+		if known(one) {
+			read = append(read, one)
+		}
+	}
+	return read
 }
 
 var labelOperators = []metav1.LabelSelectorOperator{metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist}
 
 // ignored names a selector whose raw form has an error, or whose requirements are not all known.
 func ignored[T any](name string, err error, requirements []T, known func(T) bool) []string {
-	unread := 0
-	for _, one := range requirements {
-		if !known(one) {
-			unread++
-		}
-	}
+	unread := len(requirements) - len(read(requirements, known))
 	switch {
 	case err != nil, unread > 0 && unread == len(requirements):
 		return []string{resourcePath.Child(name).String() + " ignored due to parse error"}

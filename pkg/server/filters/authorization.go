@@ -3,8 +3,9 @@ package filters
 import (
 	"log"
 	"net/http"
+	"net/url"
 
-	"k8s.io/apimachinery/pkg/fields"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authorizer"
@@ -66,8 +67,8 @@ func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
 	info := &request.RecordOf(req.Context()).Info
 	wanted := authorizer.Attributes{User: who, Verb: info.Verb, IsResource: info.IsResource, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
 		Resource: info.Resource, Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name, Path: info.Path}
-	if info.SelectsByField && wanted.Name == "" {
-		wanted.Name = selectedName(req)
+	if info.Selects && req.URL.RawQuery != "" {
+		addSelectors(&wanted, req.URL.Query())
 	}
 	if info.Resource == "namespaces" && info.APIGroup == "" && info.Namespace == "" {
 		wanted.Namespace = info.Name // a namespace object is in the namespace of its name, as in today's server
@@ -75,15 +76,14 @@ func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
 	return wanted
 }
 
-// selectedName returns the name that the field selector of a query requires, "" for none.
-func selectedName(req *http.Request) string {
-	if req.URL.RawQuery == "" {
-		return ""
+// addSelectors adds the selectors of a query. The name that a list or a watch requires is that of the request; it does not permit to
+// delete a collection. What cannot be parsed selects nothing.
+func addSelectors(wanted *authorizer.Attributes, query url.Values) {
+	wanted.FieldSelector, _ = authorizer.ParseFieldSelector(query.Get("fieldSelector"))
+	wanted.LabelSelector, _ = authorizer.ParseLabelSelector(query.Get("labelSelector"))
+	for _, required := range wanted.FieldSelector {
+		if wanted.Verb != "deletecollection" && wanted.Name == "" && required.Key == "metadata.name" && required.Operator == metav1.FieldSelectorOpIn {
+			wanted.Name = required.Values[0]
+		}
 	}
-	selector, err := fields.ParseSelector(req.URL.Query().Get("fieldSelector"))
-	if err != nil {
-		return ""
-	}
-	name, _ := selector.RequiresExactMatch("metadata.name")
-	return name
 }

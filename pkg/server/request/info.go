@@ -25,10 +25,10 @@ type Info struct {
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
 
-	SelectsByField bool // the query may have a fieldSelector, and the handler honours it
-	Unlimited      bool // it has no time limit
-	KeepsTime      bool // it has a time limit of its own, not that of the chain
-	Waits          bool // even its GET may block on another process
+	Selects   bool // the query may have selectors, and the handler honours them
+	Unlimited bool // it has no time limit
+	KeepsTime bool // it has a time limit of its own, not that of the chain
+	Waits     bool // even its GET may block on another process
 }
 
 // NewInfo parses a request to today's API. It does not check whether the resource in the path exists. Today's
@@ -71,7 +71,7 @@ func NewInfo(req *http.Request) Info {
 			info.Verb = "watch"
 		}
 	}
-	info.SelectsByField = info.Verb == "list" || info.Verb == "watch" // as in today's server, a name does not permit to delete a collection
+	info.Selects = !isWatch && slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb) // as in today's server, the old form of a watch tells nothing
 	info.Unlimited = info.Verb == "watch" || info.Connects()
 	return info
 }

@@ -13,7 +13,11 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	asked := func(verb, group, namespace, resource, subresource, name string) Info {
 		return Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
 			Resource: resource, Subresource: subresource, Name: name,
-			SelectsByField: verb == "list" || verb == "watch", Unlimited: verb == "watch" || subresource == "log"}
+			Selects: verb == "list" || verb == "watch" || verb == "deletecollection", Unlimited: verb == "watch" || subresource == "log"}
+	}
+	byPath := func(info Info) Info {
+		info.Selects = false
+		return info
 	}
 	connects := func(verb, resource, subresource, name, below string) Info {
 		info := asked(verb, core, "", resource, subresource, name)
@@ -36,8 +40,8 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		{"GET", "/api/v1/namespaces/default/pods/web?watch=1", asked("get", core, "default", "pods", "", "web")},
 		{"POST", "/api/v1/watch/namespaces/default/pods", asked("", core, "default", "pods", "", "")},
 		{"DELETE", "/api/v1/watch/namespaces/default/pods/web", asked("", core, "default", "pods", "", "web")},
-		{"GET", "/api/v1/watch/namespaces/default/pods", asked("watch", core, "default", "pods", "", "")},
-		{"GET", "/api/v1/watch/namespaces/default/pods/web", asked("watch", core, "default", "pods", "", "web")},
+		{"GET", "/api/v1/watch/namespaces/default/pods", byPath(asked("watch", core, "default", "pods", "", ""))},
+		{"GET", "/api/v1/watch/namespaces/default/pods/web", byPath(asked("watch", core, "default", "pods", "", "web"))},
 		{"GET", "/api/v1/watch", asked("list", core, "", "watch", "", "")},
 		{"GET", "/api/v1/namespaces/default/pods/web", asked("get", core, "default", "pods", "", "web")},
 		{"GET", "/api/v1/namespaces/default/pods/web/log", asked("get", core, "default", "pods", "log", "web")},

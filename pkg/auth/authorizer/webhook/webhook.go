@@ -94,5 +94,11 @@ func specOf(a authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
 	}
 	spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Namespace: a.Namespace, Verb: a.Verb, Group: a.APIGroup,
 		Version: a.APIVersion, Resource: a.Resource, Subresource: a.Subresource, Name: a.Name}
+	if len(a.FieldSelector) > 0 {
+		spec.ResourceAttributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: a.FieldSelector}
+	}
+	if len(a.LabelSelector) > 0 {
+		spec.ResourceAttributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: a.LabelSelector}
+	}
 	return spec
 }

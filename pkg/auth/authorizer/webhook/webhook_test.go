@@ -174,6 +174,12 @@ func TestEveryAttributeIsAnotherQuestion(t *testing.T) {
 		func(about *authorizer.Attributes) { about.Subresource = "" },
 		func(about *authorizer.Attributes) { about.Namespace = "" },
 		func(about *authorizer.Attributes) { about.Name = "" },
+		func(about *authorizer.Attributes) {
+			about.FieldSelector, _ = authorizer.ParseFieldSelector("spec.nodeName=m")
+		},
+		func(about *authorizer.Attributes) {
+			about.LabelSelector, _ = authorizer.ParseLabelSelector("a in (b,c)")
+		},
 		func(about *authorizer.Attributes) { about.IsResource = false },
 	} {
 		about := getPod()
