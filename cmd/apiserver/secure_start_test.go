@@ -74,14 +74,14 @@ func joined(flags []string) (all []string) {
 func TestEachFlagThatIsMissingHereIsNamedAsKubeAPIServers(t *testing.T) {
 	t.Parallel()
 	lines := refusedStart(t, "--service-cluster-ip-range=10.0.0.0/24", "--advertise-address", "10.0.0.1", "--admission-control=NamespaceLifecycle,LimitRanger,ServiceAccount,PodSecurity", "--allow-privileged", "--v=2", "--feature-gates", "A=true",
-		"--etcd-servers=http://127.0.0.1:1", "--authorization-mode=Node,RBAC", "--secure-port=6443")
+		"--etcd-servers=http://127.0.0.1:1", "--authorization-mode=Node,RBAC,Both", "--secure-port=6443")
 	var said []string
 	for _, name := range []string{"allow_privileged", "v", "feature_gates"} {
 		said = append(said, "apiserver: -"+name+": kube-apiserver has this flag, but this server does not")
 	}
-	said = append(said, `apiserver: -authorization_mode: "Node" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,
+	said = append(said, `apiserver: -authorization_mode: "Both" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC or Node`,
 		`apiserver: -admission_control: "PodSecurity" is not one of AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, `+
-			`DefaultIngressClass, DefaultStorageClass, DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, `+
+			`DefaultIngressClass, DefaultStorageClass, DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, NodeRestriction, `+
 			`PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook (apiserver -h lists the flags)`)
 	assert.ElementsMatch(t, said, lines)
 }

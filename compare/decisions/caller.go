@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"kube2014/pkg/auth/authorizer/authorizertest"
 )
 
@@ -36,34 +38,42 @@ func (c caller) send(ctx context.Context, who *authorizertest.Who, method, path 
 			return 0, "", err
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
-	if err != nil {
+	code, text, err = c.do(ctx, who, method, path, text)
+	switch {
+	case err != nil:
 		return 0, "", err
+	case code >= http.StatusBadRequest:
+		var s status
+		_ = json.Unmarshal(text, &s) // what is no Status has no message
+		return code, s.Message, nil
+	case answer != nil:
+		err = json.Unmarshal(text, answer)
+	}
+	return code, "", err
+}
+
+// do sends a request with a body, and returns that of the answer.
+func (c caller) do(ctx context.Context, who *authorizertest.Who, method, path string, body []byte) (code int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", string(types.MergePatchType))
+	}
 	if who != nil {
 		req.Header.Set("Impersonate-User", who.User)
 		req.Header["Impersonate-Group"] = who.Groups
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	text, err = io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, "", err
-	}
-	if resp.StatusCode >= http.StatusBadRequest {
-		var s status
-		_ = json.Unmarshal(text, &s) // what is no Status has no message
-		return resp.StatusCode, s.Message, nil
-	}
-	if answer != nil {
-		err = json.Unmarshal(text, answer)
-	}
-	return resp.StatusCode, "", err
+	answer, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, answer, err
 }
 
 // must sends a request as a member of system:masters. An answer that is an error is one.

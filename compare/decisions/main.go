@@ -1,4 +1,4 @@
-// Command decisions asks today's kube-apiserver who may do what, with ABAC and with RBAC, and
+// Command decisions asks today's kube-apiserver who may do what, with ABAC, with RBAC and as a node, and
 // compares its answers with those that the tests of the authorizers know, or writes them.
 package main
 
@@ -25,6 +25,7 @@ var recordings = []struct {
 }{
 	{"abac/testdata/decisions.json", askABAC},
 	{"rbac/testdata/decisions.json", askRBAC},
+	{"node/testdata/decisions.json", askNodes},
 }
 
 func main() {

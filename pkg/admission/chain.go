@@ -55,7 +55,7 @@ const (
 // Begin begins the admission of one request. The attributes have no objects yet. The context is that
 // of the request.
 func (c *Chain) Begin(ctx context.Context, a Attributes) *Request {
-	r := &Request{ctx: ctx, chain: c, attributes: a, operation: a.Operation}
+	r := &Request{ctx: ctx, chain: c, attributes: a, operation: a.Operation, named: a.Name != ""}
 	r.attributes.request = r
 	return r
 }

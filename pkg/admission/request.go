@@ -17,6 +17,7 @@ type Request struct {
 	chain      *Chain
 	attributes Attributes
 	operation  Operation
+	named      bool // the request names the object, otherwise the object does
 
 	reinvoked, again bool
 	refused          bool // by the last Validate
@@ -99,7 +100,7 @@ func (r *Request) about(object, old Object) *Attributes {
 	if r.operation == Update && old == nil {
 		a.Operation = Create
 	}
-	if object != nil && object.GetName() != "" { // otherwise the name is that of the request
+	if !r.named && object != nil {
 		a.Name = object.GetName()
 	}
 	return a

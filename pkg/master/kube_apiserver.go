@@ -91,6 +91,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	m.Stores.registry.Track = m.trackJune2014
 	m.addBuiltIn(link, base)
 	m.addServiceRanges(link)
+	m.addNodeGraph(link)
 	m.addKubernetesService(link)
 	m.addAuthenticationInfo(link)
 	if m.Loops.mayBeFree != nil {

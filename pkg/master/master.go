@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/auth/authorizer/node"
 	"kube2014/pkg/client"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
@@ -62,6 +63,7 @@ type Master struct {
 	endServing func()
 
 	rights      authorizer.United
+	nodes       *node.Graph         // of the Node authorizer
 	tokens      authenticator.Token // nil without bearer tokens
 	admission   *admission.Chain
 	aggregation options.Aggregation
@@ -102,7 +104,8 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
 	var authentication, authorization, plugins, kubelets, aggregation error
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
-	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles)
+	m.nodes = node.NewGraph(m.machineOf)
+	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, nodeRules()))
 	m.admission, plugins = o.Admission.ApplyTo()
 	m.aggregation, aggregation = o.Aggregator.ApplyTo()
 	if o.Parts.Has(options.PartKubelet) {

@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/noderestriction"
 	"kube2014/pkg/admission/plugin/policy"
 	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/plugin/serviceaccount"
@@ -70,13 +71,13 @@ func (o *AdmissionOptions) names() (names []string) {
 }
 
 // AtFirstDoor reports whether a plugin that is on also decides at the first door: each that -admission_control names,
-// otherwise only that of quotas, because defaults are not for tasks. The namespace of all tasks exists, and tasks have no service accounts.
+// otherwise only those of quotas and of nodes, because defaults are not for tasks. The namespace of all tasks exists, and tasks have no service accounts.
 func (o *AdmissionOptions) AtFirstDoor(name string) bool {
 	switch name {
 	case plugin.NameNamespaceExists, plugin.NameNamespaceLifecycle, serviceaccount.Name:
 		return false
 	}
-	return len(o.Plugins) > 0 || name == resourcequota.Name
+	return len(o.Plugins) > 0 || name == resourcequota.Name || name == noderestriction.Name
 }
 
 // ApplyTo returns the plugins in their order. The error joins one for each invalid flag, which it
@@ -123,6 +124,7 @@ var pluginTable = []struct {
 	{plugin.NameNamespaceExists, plugin.NewNamespaceExists, false},
 	{plugin.NameLimitRanger, plugin.NewLimitRanger, true},
 	{serviceaccount.Name, serviceaccount.New, true},
+	{noderestriction.Name, noderestriction.New, false},
 	{plugin.NameTaintNodesByCondition, plugin.NewTaintNodesByCondition, true},
 	{plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages, false},
 	{plugin.NamePriority, plugin.NewPriority, true},

@@ -66,11 +66,12 @@ func TestHelpNamesEveryPlugin(t *testing.T) {
 	assert.ElementsMatch(t, off, strings.Split(others, ", "))
 }
 
-func TestOnlyWhatIsNamedAndQuotaDecideAtTheFirstDoor(t *testing.T) {
+func TestOnlyWhatIsNamedQuotaAndNodeRestrictionDecideAtTheFirstDoor(t *testing.T) {
 	t.Parallel()
 	for given, wanted := range map[string]string{
 		"": "ResourceQuota",
 		"-enable_admission_plugins AlwaysDeny,NamespaceExists":          "ResourceQuota",
+		"-enable_admission_plugins NodeRestriction":                     "NodeRestriction,ResourceQuota",
 		"-disable_admission_plugins ResourceQuota":                      "",
 		"-admission_control NamespaceExists,LimitRanger,ServiceAccount": "LimitRanger",
 		"-admission_control Priority":                                   "Priority",
@@ -103,7 +104,7 @@ func TestPluginsAreNamedInOneWayOnly(t *testing.T) {
 func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	t.Parallel()
 	const all = "AlwaysAdmit, AlwaysDeny, AlwaysPullImages, CertificateApproval, CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DefaultStorageClass, " +
-		"DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, " +
+		"DefaultTolerationSeconds, LimitRanger, MutatingAdmissionPolicy, MutatingAdmissionWebhook, NamespaceExists, NamespaceLifecycle, NodeRestriction, PersistentVolumeClaimResize, Priority, ResourceQuota, RuntimeClass, " +
 		"ServiceAccount, StorageObjectInUseProtection, TaintNodesByCondition, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook"
 	_, err := Parse([]string{"-admission_control", "AlwaysAdmit,PodSecurity,AlwaysAdmit"})
 	assert.EqualError(t, err, `-admission_control: "PodSecurity" is not one of `+all)

@@ -22,9 +22,10 @@ const (
 	ABAC        = "ABAC"
 	Webhook     = "Webhook"
 	RBAC        = "RBAC"
+	Node        = "Node"
 )
 
-var authorizationModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC}
+var authorizationModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node}
 
 // AuthorizationOptions configure the authorization of requests.
 type AuthorizationOptions struct {
@@ -40,7 +41,7 @@ func (o *AuthorizationOptions) addFlags(flags *flag.FlagSet) {
 }
 
 func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
-	errs.addNames("authorization_mode", o.Modes, authorizationModes, "AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC")
+	errs.addNames("authorization_mode", o.Modes, authorizationModes, "AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC or Node")
 	if len(o.Modes) == 0 {
 		o.Modes = util.StringList{AlwaysAllow}
 	}
@@ -60,9 +61,9 @@ func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
 func (o *AuthorizationOptions) Has(mode string) bool { return slices.Contains(o.Modes, mode) }
 
 // ApplyTo sets the server's authorizer, and returns it: system:masters may do everything, then the
-// modes decide in their order. Only RBAC uses the roles. The error joins one for each invalid flag,
-// which it names. Today's server calls this BuildAuthorizer.
-func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source) (authorizer.United, error) {
+// modes decide in their order. Only RBAC uses the roles; nodes is what decides for Node. The error joins one for each
+// invalid flag, which it names. Today's server calls this BuildAuthorizer.
+func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, nodes authorizer.Authorizer) (authorizer.United, error) {
 	all, errs := []authorizer.Authorizer{authorizer.PrivilegedGroups{user.Masters}}, []error(nil)
 	for _, mode := range o.Modes {
 		switch mode {
@@ -80,6 +81,8 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source) (aut
 			c.GetsWait = true
 		case RBAC:
 			all = append(all, rbac.New(roles))
+		case Node:
+			all = append(all, nodes)
 		}
 	}
 	united := authorizer.Union(all...)

@@ -33,7 +33,7 @@ line, of today and of 2018, and warns of flags that it does not have. Unlike api
 }
 
 // ParseKubeAPIServer parses the command line of a kube-apiserver of today, or of 2018. Its defaults are those of today's. It
-// ignores flags, authorizers, plugins and versions that only that server has, each with a warning.
+// ignores flags, plugins and versions that only that server has, each with a warning.
 func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 	o := &ServerRunOptions{}
 	flags := o.flagSet()
@@ -50,7 +50,6 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 		known := flags.Lookup(name)
 		known.Value = selected{known.Value, isForeign, func(value string) { warn("-" + name + ": " + value) }}
 	}
-	ignore("authorization_mode", func(mode string) bool { return mode == "Node" })
 	ignore("runtime_config", func(pair string) bool { return !isSwitch(pair) })
 	for _, name := range []string{"admission_control", "enable_admission_plugins", "disable_admission_plugins"} {
 		ignore(name, func(plugin string) bool { return isGone(plugin) || pluginsOfKubeAPIServer.Has(plugin) })
@@ -59,8 +58,6 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 		warn("--" + spelled)
 		return nil
 	})
-	errs.addIf(given["authorization_mode"] && len(o.Authorization.Modes) == 0 && !isReported(errs, "authorization_mode"),
-		"-authorization_mode: it names nothing that this server has: say RBAC")
 	o.likeKubeAPIServer(given)
 	return o.complete(given, errs)
 }
@@ -149,10 +146,9 @@ func (v selected) Set(text string) error {
 // pluginsOfKubeAPIServer has the plugins of admission of kube-apiserver 1.36 that this server does not have.
 var pluginsOfKubeAPIServer = sets.New(strings.Fields(`
 	ClusterTrustBundleAttest DenyServiceExternalIPs EventRateLimit ExtendedResourceToleration ImagePolicyWebhook
-	JobValidation LimitPodHardAntiAffinityTopology MutatingAdmissionPolicy NamespaceAutoProvision
-	NodeDeclaredFeatureValidator NodeRestriction OwnerReferencesPermissionEnforcement PodGroupProtection
-	PodGroupWorkloadExists PodNodeSelector PodResizeValidator PodSecurity PodTolerationRestriction PodTopologyLabels
-	ValidatingAdmissionPolicy`)...)
+	JobValidation LimitPodHardAntiAffinityTopology NamespaceAutoProvision
+	NodeDeclaredFeatureValidator OwnerReferencesPermissionEnforcement PodGroupProtection
+	PodGroupWorkloadExists PodNodeSelector PodResizeValidator PodSecurity PodTolerationRestriction PodTopologyLabels`)...)
 
 // ofKubeAPIServer has the flags of kube-apiserver of 2015 to 2018 that this server does not have.
 var ofKubeAPIServer = sets.New(strings.Fields(`

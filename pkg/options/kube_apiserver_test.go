@@ -59,15 +59,14 @@ func TestTheCommandLineOfAMasterOf2018IsTakenWithWarnings(t *testing.T) {
 	o := parseKubeAPIServer(t, strings.NewReplacer("/pki/kubelet.crt", certificate, "/pki/kubelet.key", key).Replace(of2018))
 	ignored := func(name string) string { return name + " is ignored: this server does not have it" }
 	assert.Equal(t, []string{
-		ignored("-admission_control: Initializers"), ignored("-admission_control: NodeRestriction"), ignored("--allow-privileged"),
-		ignored("-authorization_mode: Node"), ignored("--enable-bootstrap-token-auth"), ignored("--kubelet-preferred-address-types"),
+		ignored("-admission_control: Initializers"), ignored("--allow-privileged"), ignored("--enable-bootstrap-token-auth"), ignored("--kubelet-preferred-address-types"),
 		ignored("-runtime_config: api/all=true"), ignored("-runtime_config: admissionregistration.k8s.io/v1beta1"), ignored("--v"), ignored("--logtostderr"),
 	}, o.Warnings)
 	assert.Equal(t, options.AggregatorOptions{ProxyClientCertFile: "/pki/proxy.crt", ProxyClientKeyFile: "/pki/proxy.key"}, o.Aggregator)
 	assert.Equal(t, []string{"X-Remote-Extra-"}, []string(o.Authentication.RequestHeader.ExtraPrefixes))
-	assert.Equal(t, []string{options.RBAC}, []string(o.Authorization.Modes))
+	assert.Equal(t, []string{options.Node, options.RBAC}, []string(o.Authorization.Modes))
 	assert.Equal(t, []string{"NamespaceLifecycle", "LimitRanger", "ServiceAccount", "DefaultStorageClass", "DefaultTolerationSeconds",
-		"MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota"}, []string(o.Admission.Plugins))
+		"NodeRestriction", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota"}, []string(o.Admission.Plugins))
 	assert.False(t, o.InsecureServing.Insecure)
 	assert.Equal(t, uint(6443), o.SecureServing.Port)
 }
@@ -106,16 +105,15 @@ func TestTheInsecurePortOf2018OpensOnlyForOneOfItsFlags(t *testing.T) {
 func TestABadCommandLineOfKubeAPIServerIsAnError(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		"--authorization-mode=Node":                           "-authorization_mode: it names nothing that this server has: say RBAC",
-		"--authorization-mode=":                               `-authorization_mode: "" has an empty value between its commas`,
-		"--authorization-mode=RBAK":                           `-authorization_mode: "RBAK" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook or RBAC`,
-		"--secure-port=x":                                     `-secure_port: "x" is not a number between 0 and 65535`,
-		"--service-cluster-ip-range=10.0.0.0":                 `-service_cluster_ip_range: "10.0.0.0" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
-		"--etcd-servers=localhost":                            `-etcd_servers: "localhost" is not a URL like http://127.0.0.1:4001`,
-		"--disable-admission-plugins=ServiceAcount":           `-disable_admission_plugins: "ServiceAcount" is not one of`,
-		"--client-ca-file":                                    "flag needs an argument: -client_ca_file",
-		"start":                                               `"start" is not a flag: arguments are not taken`,
-		"--enable-admission-plugins=NodeRestriction,LimitRan": `-enable_admission_plugins: "LimitRan" is not one of`,
+		"--authorization-mode=":                           `-authorization_mode: "" has an empty value between its commas`,
+		"--authorization-mode=RBAK":                       `-authorization_mode: "RBAK" is not AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC or Node`,
+		"--secure-port=x":                                 `-secure_port: "x" is not a number between 0 and 65535`,
+		"--service-cluster-ip-range=10.0.0.0":             `-service_cluster_ip_range: "10.0.0.0" is not one block of 8 to 1048576 addresses, like 10.0.0.0/16`,
+		"--etcd-servers=localhost":                        `-etcd_servers: "localhost" is not a URL like http://127.0.0.1:4001`,
+		"--disable-admission-plugins=ServiceAcount":       `-disable_admission_plugins: "ServiceAcount" is not one of`,
+		"--client-ca-file":                                "flag needs an argument: -client_ca_file",
+		"start":                                           `"start" is not a flag: arguments are not taken`,
+		"--enable-admission-plugins=PodSecurity,LimitRan": `-enable_admission_plugins: "LimitRan" is not one of`,
 	} {
 		_, err := options.ParseKubeAPIServer(strings.Fields(line))
 		assert.ErrorContains(t, err, says, line)

@@ -93,8 +93,8 @@ who sends a request:
                        (default true, but not with AlwaysAllow)
 
 who may do what:
-  -authorization_mode LIST  AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC: the first that
-                       has an opinion decides (default: AlwaysAllow)
+  -authorization_mode LIST  AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node: the first
+                       that has an opinion decides (default: AlwaysAllow)
   -authorization_policy_file FILE  the policy of ABAC, a JSON object a line
   -authorization_webhook_config_file FILE  a kubeconfig of the server that decides for
                        Webhook, by a SubjectAccessReview
@@ -110,9 +110,9 @@ what is let in:
                        DefaultIngressClass, MutatingAdmissionPolicy,
                        MutatingAdmissionWebhook, ValidatingAdmissionPolicy,
                        ValidatingAdmissionWebhook, ResourceQuota; others are AlwaysAdmit,
-                       AlwaysDeny, AlwaysPullImages, NamespaceExists
-  -disable_admission_plugins LIST  defaults that are off; about tasks decides only
-                       ResourceQuota, unless it is off
+                       AlwaysDeny, AlwaysPullImages, NamespaceExists, NodeRestriction
+  -disable_admission_plugins LIST  defaults that are off; about tasks decide only
+                       ResourceQuota and NodeRestriction, if they are on
   -admission_control LIST  instead of both: the plugins that decide about all changes,
                        also of tasks, in their order
   -admission_control_config_file FILE  an AdmissionConfiguration: webhooks of the

@@ -58,7 +58,7 @@ func (c *classes[T]) all() ([]T, error) {
 	return all, nil
 }
 
-// get returns a class, nil if there is none. One that is not in the cache may have just been made: the store is asked.
+// get returns a class, nil if there is none.
 func (c *classes[T]) get(name string) (class T, err error) {
 	all, err := c.all()
 	if err != nil {
@@ -67,18 +67,7 @@ func (c *classes[T]) get(name string) (class T, err error) {
 	if i, found := slices.BinarySearchFunc(all, name, func(one T, name string) int { return cmp.Compare(one.GetName(), name) }); found {
 		return all[i], nil
 	}
-	stored, err := c.Store.Get(api.Key{Kind: c.Kind, ID: name})
-	switch {
-	case api.KindOf(err) == api.NotFound:
-		return class, nil
-	case err != nil:
-		return class, c.failed(err)
-	}
-	object, err := c.Codec.Out(stored.Object)
-	if err != nil {
-		return class, err
-	}
-	return object.(T), nil
+	return c.Get("", name)
 }
 
 // marked returns the newest of the classes that an annotation marks as default, nil if there is none. Of several that

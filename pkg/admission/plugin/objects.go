@@ -97,3 +97,24 @@ func (o *Objects[T]) In(namespace string) (all []T, err error) {
 	}
 	return all, nil
 }
+
+// Get returns an object, nil if there is none. One that is not in the cache may have just been made: the store is asked. It is shared and
+// must not be changed.
+func (o *Objects[T]) Get(namespace, name string) (object T, err error) {
+	key := api.Key{Kind: o.Kind, Namespace: namespace, ID: name}
+	stored, err := o.Store.Cached().Get(key)
+	if err != nil {
+		stored, err = o.Store.Get(key)
+	}
+	switch {
+	case api.KindOf(err) == api.NotFound:
+		return object, nil
+	case err != nil:
+		return object, o.failed(err)
+	}
+	converted, err := o.Codec.Out(stored.Object)
+	if err != nil {
+		return object, err
+	}
+	return converted.(T), nil
+}

@@ -15,6 +15,7 @@ const (
 	Unsecured          = "system:unsecured"       // the user of the insecure port
 	Masters            = "system:masters"         // the group that may do everything
 	AllServiceAccounts = "system:serviceaccounts" // the group of the service accounts of all namespaces
+	Nodes              = "system:nodes"           // the group of the nodes
 )
 
 // Info is an authenticated user. It is shared and must not be changed.
@@ -80,4 +81,13 @@ func SplitServiceAccount(user string) (namespace, name string, ok bool) {
 // ServiceAccountGroups returns the groups of the service accounts of a namespace.
 func ServiceAccountGroups(namespace string) []string {
 	return []string{AllServiceAccounts, AllServiceAccounts + ":" + namespace}
+}
+
+// NodePrefix begins the user name of a node.
+const NodePrefix = "system:node:"
+
+// Node returns the name of the node that a user is, which may be ""; ok is false if the user is none.
+func Node(who *Info) (name string, ok bool) {
+	name, ok = strings.CutPrefix(who.Name, NodePrefix)
+	return name, ok && slices.Contains(who.Groups, Nodes)
 }

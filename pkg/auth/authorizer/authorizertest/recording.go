@@ -24,6 +24,8 @@ type Recording struct {
 	Rules    []RulesReview     `json:"rules"`    // of all that somebody may do
 	Requests []Request         `json:"requests"` // sent by somebody
 	Grants   []Grant           `json:"grants"`   // tries to give rights to somebody
+
+	Exchanges []Exchange `json:"exchanges"`
 }
 
 // Who is somebody.

@@ -68,6 +68,11 @@ func is(who *user.Info, subject *rbacv1.Subject, namespace string) bool {
 	return false
 }
 
+// Allow reports whether one of the rules allows a request.
+func Allow(rules []rbacv1.PolicyRule, a *authorizer.Attributes) bool {
+	return slices.ContainsFunc(rules, func(rule rbacv1.PolicyRule) bool { return allows(&rule, a) })
+}
+
 // allows reports whether a rule allows a request.
 func allows(rule *rbacv1.PolicyRule, a *authorizer.Attributes) bool {
 	if !has(rule.Verbs, a.Verb) {
