@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// makeTokens writes a token file: alice may do everything, bob nothing.
+// makeTokens writes a token file: alice may do everything, bob nothing, and the first of the machines what a node may.
 func makeTokens(path string) error {
-	return writeFile(path, fmt.Appendf(nil, "%s,alice,1,system:masters\n%s,bob,2,\"dev,ops\"\n", rand.Text(), rand.Text()))
+	return writeFile(path, fmt.Appendf(nil, "%s,alice,1,system:masters\n%s,bob,2,\"dev,ops\"\n%s,system:node:127.0.0.1,3,system:nodes\n", rand.Text(), rand.Text(), rand.Text()))
 }
 
 // token is a line of a token file.

@@ -33,7 +33,7 @@ func TestTheFilesAreMadeOnceForTheirOwnerOnly(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir, 0o755), "an empty folder is as good as none")
 	var out, log bytes.Buffer
 	require.Zero(t, run([]string{"-dir", dir}, &out, &log), log.String())
-	assert.Contains(t, out.String(), `["admin" "alice" "bob"]`)
+	assert.Contains(t, out.String(), `["admin" "alice" "bob" "system:node:127.0.0.1"]`)
 	first := contents(t, dir)
 	assert.Len(t, first, 14)
 	for name := range first {

@@ -3,13 +3,17 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kube2014/pkg/auth/authorizer/authorizertest"
+	"kube2014/pkg/util/loopback/loopbacktest"
 )
 
 // nodeFlags let nodes do what they may.
@@ -82,5 +86,38 @@ func TestANodeIsBoundedAtTheFirstDoorToo(t *testing.T) {
 		status, text := s.ask(t, bearer("m1"), row.method, "/api/v1beta1/"+row.path, row.body)
 		assert.Equal(t, row.status, status, "%s %s: %s", row.method, row.path, text)
 		assert.Contains(t, text, row.says, "%s %s", row.method, row.path)
+	}
+}
+
+// Our kubelet, with no other rights than those of its node, runs a pod with a secret and a config map, and is refused nothing.
+func TestAKubeletRunsPodsWithTheRightsOfItsNode(t *testing.T) {
+	t.Parallel()
+	f := filesOf(t)
+	flags, authority := f.secureFlags()
+	block := loopbacktest.Claim(t)
+	machine, audit := block.Machines[0], f.path("audit")
+	_, _, address, url := secureProgram(t, unhurried, slices.Concat(flags, nodeFlags, f.signingFlags(), []string{"-scheduler", "none", "-machines", machine, "-audit_log_path", audit,
+		"-token_auth_file", f.write("tokens", "node-token,system:node:"+machine+",1,system:nodes\n")})...)
+	kubelet, _ := bareProgram(t, unhurried, "-run", "kubelet", "-machines", machine, "-kubelet_port", "0", "-cluster_cidr", block.Pods, "-kubeconfig", f.write("kubeconfig", kubeconfigFor(t, url, authority, "node-token")))
+	e := extended{t, address}
+	e.send(201, "POST", "/api/v1/namespaces/default/secrets", `{"metadata":{"name":"s"}}`)
+	e.send(201, "POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"c"}}`)
+	e.send(201, "POST", todaysPods, `{"metadata":{"name":"p"},"spec":{"nodeName":"`+machine+`","containers":[{"name":"c","image":"nginx","envFrom":[{"secretRef":{"name":"s"}},{"configMapRef":{"name":"c"}}]}]}}`)
+	eventually(t, func() bool {
+		phase, _, _ := unstructured.NestedString(e.object(todaysPods+"/p").Object, "status", "phase")
+		return phase == "Running"
+	}, "the pod runs")
+	e.send(200, "DELETE", todaysPods+"/p", "")
+	eventually(t, func() bool {
+		status, _ := e.do("GET", todaysPods+"/p", "", "")
+		return status == 404
+	}, "the pod is gone")
+	require.NoError(t, kubelet.Process.Kill())
+	text, err := os.ReadFile(audit)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"user":{"username":"system:node:`+machine)
+	for line := range strings.Lines(string(text)) {
+		// The graph may be a moment behind the pod: the kubelet asks again.
+		assert.False(t, strings.Contains(line, `"code":403`) && !strings.Contains(line, `"resource":"secrets"`) && !strings.Contains(line, `"resource":"configmaps"`), line)
 	}
 }
