@@ -162,7 +162,7 @@ func TestAPatchOfNothingDoesNotChangeWhatTheFirstDoorWrote(t *testing.T) {
 	controller := func(name string) string {
 		return fmt.Sprintf(`{"id":"web","desiredState":{"replicas":0,"replicasInSet":{"a":"b"},"taskTemplate":{%s,"labels":{"a":"b"}}},"labels":{"a":"b"}}`, container(name))
 	}
-	rows := []struct{ first, task, changed, second string }{
+	rows := []struct{ first, object, changed, second string }{
 		{"tasks", `{"id":"web",` + container("c") + `}`, "", namespaced + "pods"},
 		{"services", `{"id":"web","port":80}`, `{"id":"web","port":81}`, namespaced + "services"},
 		{"replicationControllers", controller("c"), controller("d"), namespaced + "replicationcontrollers"},
@@ -170,7 +170,7 @@ func TestAPatchOfNothingDoesNotChangeWhatTheFirstDoorWrote(t *testing.T) {
 	atBothDoors(t, func(t *testing.T, d *doors) {
 		for _, row := range rows {
 			path := "/api/v1beta1/" + row.first
-			d.send(http.StatusOK, "POST", path, row.task)
+			d.send(http.StatusOK, "POST", path, row.object)
 			isUnchanged := func() {
 				before := read[metav1.PartialObjectMetadata](d, row.second+"/web")
 				patched := d.sendAs(http.StatusOK, "PATCH", row.second+"/web", mergePatch, `{}`)

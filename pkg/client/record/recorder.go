@@ -78,8 +78,8 @@ type series struct {
 
 // known is an event that was told. It has no name until it is written.
 type known struct {
-	message, namespace, name string
-	count                    int32
+	message, name string
+	count         int32
 }
 
 // NewRecorder returns a recorder. Run writes its events.
@@ -167,10 +167,11 @@ func (t *told) like(event *corev1.Event) *known {
 	of.last = now
 	message := event.Message
 	has := func(k *known) bool { return k.message == message }
-	if len(of.events) >= similar && !slices.ContainsFunc(of.events, has) {
-		message, event.Message = combined, shorten(combined+": "+event.Message)
-	}
 	i := slices.IndexFunc(of.events, has)
+	if i < 0 && len(of.events) >= similar {
+		message, event.Message = combined, shorten(combined+": "+event.Message)
+		i = slices.IndexFunc(of.events, has)
+	}
 	if i < 0 {
 		i = len(of.events)
 		of.events = append(of.events, &known{message: message})
@@ -188,7 +189,7 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event, like *known) er
 		if err != nil {
 			return err
 		}
-		_, err = r.Client.In(like.namespace).Events().Patch(ctx, like.name, types.MergePatchType, patch)
+		_, err = r.Client.In(event.Namespace).Events().Patch(ctx, like.name, types.MergePatchType, patch)
 		if !apierrors.IsNotFound(err) { // it has ended, or somebody has deleted it
 			return err
 		}
@@ -198,7 +199,7 @@ func (r *Recorder) try(ctx context.Context, event *corev1.Event, like *known) er
 		err = nil
 	}
 	if err == nil {
-		like.namespace, like.name = event.Namespace, event.Name
+		like.name = event.Name
 	}
 	return err
 }

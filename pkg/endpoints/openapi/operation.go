@@ -118,7 +118,7 @@ func inPath(path, kind string) (all []parameter) {
 	return all
 }
 
-// inQuery returns the parameters that a type of options defines.
+// inQuery returns the parameters that a type of options defines. None is required, as in the document of today's server.
 func inQuery(options reflect.Type) (all []parameter) {
 	for _, f := range markers.Fields(options) {
 		t := f.Type

@@ -235,7 +235,7 @@ func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 		}
 		return nil
 	}
-	encoder := storage.Encoder(s.Codec)
+	encoder := storage.Encoder(s.Codec) // or the form in which the stored object is encoded already
 	if message := (v1.Protobuf{Codec: s.Codec}); stored.HasItem(message) {
 		encoder = message
 	}
