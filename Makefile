@@ -222,7 +222,7 @@ clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for 
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
 parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler ## run our controllers, scheduler and kubelets around today's kube-apiserver, and kubectl with today's controllers around ours
-	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run 'TestKubectlPrintsTheSameWithTodaysControllers|TestAUsersStory|TestWhatEverybodyTriesFirstAroundTodaysServer' ./cmd/apiserver
+	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run 'TestKubectlPrintsTheSameWithTodaysControllers|TestAUsersStory|TestWhatEverybodyTriesFirstAroundTodaysServer|TestAMachineJoins' ./cmd/apiserver
 	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
 

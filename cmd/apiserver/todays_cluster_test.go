@@ -21,6 +21,7 @@ import (
 
 // todaysCluster is this server, with a controller manager, a scheduler and three of our kubelets around it.
 type todaysCluster struct {
+	url        string
 	kubeconfig string // a file
 	server     victim
 	audit      string // a file
@@ -53,10 +54,11 @@ func startSecureServer(t *testing.T, more ...string) (c todaysCluster, accountKe
 	signing, port := f.signingFlags(), loopbacktest.FreePort(t)
 	flags[slices.Index(flags, "-secure_port")+1] = port
 	c.audit = f.path("audit")
-	c.server = processVictim(t, "the server", slices.Concat(flags, signing, more, []string{"-insecure=false", "-authorization_mode", "RBAC",
+	c.server = processVictim(t, "the server", slices.Concat(flags, signing, nodeFlags, more, []string{"-insecure=false",
 		"-client_ca_file", ca, "-root_ca_file", ca, "-audit_log_path", c.audit, "-service_cluster_ip_range", "10.0.0.0/16", "-token_auth_file", f.write("tokens", "admin-token,admin,1,system:masters\n")}))
 	c.server.start()
-	c.kubeconfig = f.write("kubeconfig", kubeconfigFor(t, "https://"+net.JoinHostPort("127.0.0.1", port), authority, "admin-token"))
+	c.url = "https://" + net.JoinHostPort("127.0.0.1", port)
+	c.kubeconfig = f.write("kubeconfig", kubeconfigFor(t, c.url, authority, "admin-token"))
 	return c, signing[1], ca, caKey
 }
 
