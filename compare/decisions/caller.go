@@ -30,6 +30,11 @@ type status struct{ Message string }
 // send sends a request in the name of somebody, or as a member of system:masters in that of
 // nobody. The answer is read into a value if it is no error.
 func (c caller) send(ctx context.Context, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
+	return c.sendWith(ctx, token, who, method, path, body, answer)
+}
+
+// sendWith is send for the owner of a token.
+func (c caller) sendWith(ctx context.Context, token string, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
 	var text []byte
 	if body != nil {
 		if text, err = json.Marshal(body); err != nil {
