@@ -18,10 +18,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Issuer is an OpenID Connect issuer on this machine. It is safe for concurrent use.
+// Issuer is an OpenID Connect issuer. It is safe for concurrent use.
 type Issuer struct {
 	URL   string
-	CA    []byte // who signs its certificate, in PEM
+	CA    []byte // who signs its certificate, in PEM; nil if it is not served
 	Close func()
 
 	keys map[string]crypto.Signer
@@ -51,14 +51,19 @@ var newKeys = sync.OnceValues(func() (map[string]crypto.Signer, error) {
 	return keys, nil
 })
 
-// Serve starts an issuer with the keys rsa, p256 and p384, which are published, and other, which is not. Their names
-// are their ids. All issuers of a process have the same keys.
-func Serve() (*Issuer, error) {
+// New returns an issuer at a URL, as a handler that nobody serves. It has the keys rsa, p256 and p384, which are
+// published, and other, which is not. Their names are their ids. All issuers of a process have the same keys.
+func New(url string) (*Issuer, error) {
 	keys, err := newKeys()
+	return &Issuer{URL: url, Close: func() {}, keys: keys, published: []string{"rsa", "p256", "p384"}}, err
+}
+
+// Serve returns an issuer that is served over TLS until it is closed.
+func Serve() (*Issuer, error) {
+	i, err := New("")
 	if err != nil {
 		return nil, err
 	}
-	i := &Issuer{keys: keys, published: []string{"rsa", "p256", "p384"}}
 	server := httptest.NewTLSServer(i)
 	i.URL, i.Close = server.URL, server.Close
 	i.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})

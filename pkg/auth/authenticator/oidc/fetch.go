@@ -47,8 +47,11 @@ func over(connections http.RoundTripper) fetch {
 			return nil, fmt.Errorf("it answered %d", resp.StatusCode)
 		}
 		text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-		if len(text) > maxBody {
+		switch {
+		case len(text) > maxBody:
 			return nil, fmt.Errorf("it answered more than %d bytes", maxBody)
+		case ctx.Err() != nil: // the answer may have ended because of that
+			return nil, ctx.Err()
 		}
 		return text, err
 	}
