@@ -37,7 +37,9 @@ type doors struct {
 }
 
 // openDoors assembles an apiserver as the program does. No kubelet answers it.
-func openDoors(t *testing.T, flags ...string) *doors {
+func openDoors(t *testing.T, flags ...string) *doors { return openDoorsWith(t, config, flags...) }
+
+func openDoorsWith(t *testing.T, config *master.Config, flags ...string) *doors {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
 	o.Admission.NoAccounts = true // no loop runs
