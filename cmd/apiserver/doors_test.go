@@ -46,6 +46,9 @@ func openDoorsWith(t *testing.T, config *master.Config, flags ...string) *doors 
 	m, err := createMaster(config, o, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
+	if issuer := o.Authentication.OpenID; issuer != nil {
+		issuer.Run(t.Context()) // it ends once the keys are known
+	}
 	return &doors{t, m, m.Server.PrepareRun().InsecureHandler()}
 }
 

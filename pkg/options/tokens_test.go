@@ -53,7 +53,7 @@ func recordedServer(t *testing.T, issuer *authenticatortest.Issuer, caFile strin
 	return tokens
 }
 
-// K120: groups that another server keeps are not fetched. In the recording, that server does not have them.
+// Groups that another server keeps (K120) are in the recording only where that server does not have them.
 func TestTokensAreGoodForWhomTodaysServerTakesTheirOwnersFor(t *testing.T) {
 	t.Parallel()
 	recording, err := authenticatortest.Read(recordedTokens)
