@@ -30,6 +30,9 @@ func (i *Issuer) Make(t Token, now time.Time) (string, error) {
 	if t.Key == "" {
 		t.Key = "rsa"
 	}
+	if i.keys[t.Key] == nil {
+		return "", fmt.Errorf("the key %q is not known", t.Key)
+	}
 	header := map[string]any{"alg": algorithmOf(t.Key), "kid": t.Key}
 	maps.Copy(header, t.Header)
 	maps.DeleteFunc(header, func(_ string, value any) bool { return value == nil })
@@ -113,7 +116,10 @@ func (i *Issuer) sign(key crypto.Signer, algorithm string, signed []byte) (strin
 		mac.Write(signed)
 		return encode(mac.Sum(nil)), err
 	}
-	kind, size := algorithm[:2], algorithm[2:]
+	kind, size := algorithm[:min(2, len(algorithm))], algorithm[min(2, len(algorithm)):]
+	if hashes[size] == 0 {
+		return "", fmt.Errorf("the algorithm %s is not known", algorithm)
+	}
 	hash := hashes[size].New()
 	hash.Write(signed)
 	sum := hash.Sum(nil)
@@ -126,7 +132,7 @@ func (i *Issuer) sign(key crypto.Signer, algorithm string, signed []byte) (strin
 		return encode(append(r.FillBytes(make([]byte, length)), s.FillBytes(make([]byte, length))...)), nil
 	}
 	private, ok := key.(*rsa.PrivateKey)
-	if !ok {
+	if !ok || kind != "RS" && kind != "PS" {
 		return "", fmt.Errorf("the key does not sign by %s", algorithm)
 	}
 	var signature []byte
