@@ -27,10 +27,10 @@ func (f files) signingFlags() []string {
 
 const accountsPath = "/api/v1/namespaces/default/serviceaccounts"
 
-// tokenServer is a server with RBAC and an account robot, who may list pods.
+// tokenServer is a server with RBAC and an account robot, who may list pods. Its tokens end at once.
 func tokenServer(t *testing.T, flags ...string) *secured {
 	f := filesOf(t)
-	s := openSecure(t, slices.Concat(f.signingFlags(), []string{"-authorization_mode", "RBAC", "-scheduler", "none"}, flags)...)
+	s := openSecureWith(t, revokesAtOnce(), slices.Concat(f.signingFlags(), []string{"-authorization_mode", "RBAC", "-scheduler", "none"}, flags)...)
 	s.send(http.StatusCreated, "POST", accountsPath, `{"metadata": {"name": "robot"}}`)
 	s.send(http.StatusCreated, "POST", roleAPI+"/namespaces/default/rolebindings",
 		`{"metadata": {"name": "robots"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-view"}, "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]}`)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"kube2014/pkg/auth/authenticator/authenticatortest"
 	"kube2014/pkg/util/certtest"
 	"kube2014/pkg/webhook/webhooktest"
 )
@@ -27,6 +28,7 @@ type who struct {
 	clients, proxies *certtest.Pair // who signs certificates
 	signer           *ecdsa.PrivateKey
 	public           []byte // its public half, in PEM
+	issuer           *authenticatortest.Issuer
 	flags            []string
 }
 
@@ -34,6 +36,7 @@ const (
 	rightToken   = "Right-Token-5c1e"
 	adminToken   = "admin-token-77ab"
 	webhookToken = "webhook-token-0f3d"
+	joinToken    = "abcdef.0123456789ab5d9e" // of a secret that join creates
 )
 
 // everyWay returns the flags for all ways to tell who asks, and what they need.
@@ -56,7 +59,12 @@ func everyWay(t *testing.T) *who {
 		review.Spec = authenticationv1.TokenReviewSpec{}
 		assert.NoError(t, json.NewEncoder(rw).Encode(review))
 	})
+	w.issuer, err = authenticatortest.Serve()
+	require.NoError(t, err)
+	t.Cleanup(w.issuer.Close)
 	w.flags = []string{
+		"-enable_bootstrap_token_auth", "-oidc_issuer_url", w.issuer.URL, "-oidc_client_id", "kube", "-oidc_ca_file", w.write("issuer.pem", string(w.issuer.CA)),
+		"-oidc_groups_claim", "groups", "-oidc_signing_algs", "RS256,ES256",
 		"-token_auth_file", w.write("tokens", rightToken+",bob,2,\"builders,testers\"\n"+adminToken+",admin,1,system:masters\n"),
 		"-client_ca_file", clients, "-requestheader_client_ca_file", proxies, "-requestheader_allowed_names", "front-proxy,other-proxy",
 		"-service_account_key_file", w.write("sa.pub", string(w.public)), "-service_account_lookup=false",
@@ -80,6 +88,13 @@ func (w *who) jwt(algorithm jose.SignatureAlgorithm, key any, changes map[string
 	signed, err := signer.Sign(text)
 	require.NoError(w.t, err)
 	token, err := signed.CompactSerialize()
+	require.NoError(w.t, err)
+	return bearer(token)
+}
+
+// idToken returns a token of the issuer.
+func (w *who) idToken(made authenticatortest.Token) credentials {
+	token, err := w.issuer.Make(made, time.Now())
 	require.NoError(w.t, err)
 	return bearer(token)
 }

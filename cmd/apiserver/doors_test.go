@@ -37,13 +37,18 @@ type doors struct {
 }
 
 // openDoors assembles an apiserver as the program does. No kubelet answers it.
-func openDoors(t *testing.T, flags ...string) *doors {
+func openDoors(t *testing.T, flags ...string) *doors { return openDoorsWith(t, config, flags...) }
+
+func openDoorsWith(t *testing.T, config *master.Config, flags ...string) *doors {
 	o, err := options.Parse(flags)
 	require.NoError(t, err)
 	o.Admission.NoAccounts = true // no loop runs
 	m, err := createMaster(config, o, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
+	if issuer := o.Authentication.OpenID; issuer != nil {
+		issuer.Run(t.Context()) // it ends once the keys are known
+	}
 	return &doors{t, m, m.Server.PrepareRun().InsecureHandler()}
 }
 

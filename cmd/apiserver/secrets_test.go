@@ -23,6 +23,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"kube2014/pkg/auth/authenticator/authenticatortest"
 	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/util/certtest"
@@ -105,14 +106,25 @@ func TestNoSecretIsTold(t *testing.T) {
 		hidden.add(parts[1])
 		hidden.add(parts[2])
 	}
+	idToken, forgedID := w.idToken(authenticatortest.Token{}), w.idToken(authenticatortest.Token{Key: "other"})
+	expiredID, brokenID := w.idToken(authenticatortest.Token{Times: map[string]int{"exp": -60}}), w.idToken(authenticatortest.Token{Payload: `{"iss": "$issuer", "x": "told-in-a-broken-one"`})
+	for _, c := range []credentials{idToken, forgedID, expiredID, brokenID} {
+		parts := strings.Split(strings.TrimPrefix(c.headers[0], "Authorization: Bearer "), ".")
+		hidden.add(parts[1])
+		hidden.add(parts[2])
+	}
+	hidden.add(joinToken)
 	f := filesOf(t)
 	etcdPassword := f.write("password", hidden.add("password-of-etcd-5b6c7d")+"\n")
 	flags := append(own, "-trace", "-profiling", "-contention_profiling", "-token_auth_file", f.write("tokens", tokens["ann"]+",ann,1\n"+tokens["root"]+",root,2,system:masters\n"),
 		"-client_ca_file", w.path("clients.crt"), "-requestheader_client_ca_file", w.path("proxies.crt"), "-service_account_key_file", w.path("sa.pub"),
 		"-authentication_token_webhook_config_file", kubeconfig, "-authorization_mode", "ABAC,Webhook,RBAC", "-authorization_webhook_config_file", kubeconfig,
-		"-authorization_policy_file", f.write("policy", `{"user":"carol","resource":"pods"}`+"\n"))
+		"-authorization_policy_file", f.write("policy", `{"user":"carol","resource":"pods"}`+"\n"), "-enable_bootstrap_token_auth",
+		"-oidc_issuer_url", w.issuer.URL, "-oidc_client_id", "kube", "-oidc_ca_file", w.path("issuer.pem"))
 	shown := map[string]credentials{
 		"a token": bearer(tokens["ann"]), "a token that may all": bearer(tokens["root"]), "a JWT": jwts, "a forged JWT": forged,
+		"an ID token": idToken, "a forged ID token": forgedID, "an expired ID token": expiredID, "a broken ID token": brokenID,
+		"a bootstrap token": bearer(joinToken), "a wrong bootstrap token": bearer(joinToken[:7] + hidden.add("wrong67890123456")),
 		"a wrong token": bearer(hidden.add("wrong-token-c0ffee12")), "a token that makes the webhook fail": bearer(hidden.add("make-it-fail-deadbeef")),
 		"a password":           {headers: []string{"Authorization: Basic " + hidden.add(base64.StdEncoding.EncodeToString([]byte("ann:"+hidden.add("password-of-ann-4e5f6a"))))}},
 		"another word":         {headers: []string{"Authorization: Secret " + hidden.add("another-words-token-77")}},
@@ -130,6 +142,10 @@ func TestNoSecretIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startTalking(t, append(slices.Clone(flags), more...)...)
+			if more == nil {
+				status, _, _ := askWith(t, http.DefaultClient, credentials{}, "POST", p.insecure+joinSecrets, secretOfJoinToken)
+				require.Equal(t, http.StatusCreated, status)
+			}
 			for what, who := range shown {
 				client := clientWith(t, authority.Pool(), who.certificate)
 				requests := [][2]string{{"GET", firstDoorsTasks}, {"POST", firstDoorsTasks}, {"GET", todaysPods + "/x"}, {"DELETE", todaysPods}, {"POST", reviewOfOneself}, {"GET", "/unknown"},
@@ -222,7 +238,7 @@ func TestNoSecretIsToldAtTheStart(t *testing.T) {
 			{"-authorization_mode", "ABAC", "-authorization_policy_file"}, {"-authorization_mode", "Webhook", "-authorization_webhook_config_file"},
 			{"-kubelet_https", "-kubelet_certificate_authority"}, {"-kubelet_https", "-kubelet_client_key", own[7], "-kubelet_client_certificate"}, {"-kubelet_https", "-kubelet_client_certificate", own[5], "-kubelet_client_key"},
 			{"-proxy_client_key_file", own[7], "-proxy_client_cert_file"}, {"-proxy_client_cert_file", own[5], "-proxy_client_key_file"},
-			{"-tls_cert_file"}, {"-tls_private_key_file"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_cafile"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_certfile", own[5], "-etcd_keyfile"}} {
+			{"-oidc_issuer_url", "https://i", "-oidc_client_id", "kube", "-oidc_ca_file"}, {"-tls_cert_file"}, {"-tls_private_key_file"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_cafile"}, {"-etcd_servers", "https://127.0.0.1:1", "-etcd_certfile", own[5], "-etcd_keyfile"}} {
 			o, err := options.Parse(slices.Concat(own, flag, []string{paths[name]}))
 			if err == nil {
 				var m *master.Master

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/master"
 	"kube2014/pkg/options"
 	"kube2014/pkg/server"
 	"kube2014/pkg/util/certtest"
@@ -81,10 +82,19 @@ func (f files) secureFlags() (flags []string, authority *certtest.Pair) {
 }
 
 // openSecure assembles an apiserver as the program does, and opens both ports of it.
-func openSecure(t *testing.T, flags ...string) *secured {
+func openSecure(t *testing.T, flags ...string) *secured { return openSecureWith(t, config, flags...) }
+
+// revokesAtOnce is the configuration of a server for which a token ends at once with what it depends on, not within seconds.
+func revokesAtOnce() *master.Config {
+	own := *config
+	own.TokenCacheTTL = 0
+	return &own
+}
+
+func openSecureWith(t *testing.T, with *master.Config, flags ...string) *secured {
 	own, authority := filesOf(t).secureFlags()
 	flags = append(own, flags...)
-	d := openDoors(t, flags...)
+	d := openDoorsWith(t, with, flags...)
 	if d.Roles.Policy != nil {
 		require.NoError(t, d.BootstrapRoles(t.Context()))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"kube2014/pkg/auth/authenticator/authenticatortest"
 	"kube2014/pkg/util/certtest"
 )
 
@@ -92,6 +93,19 @@ func (w *who) entrances() map[string]entrance {
 
 		"a token that the webhook knows": {bearer(webhookToken), "hooked", "hooks" + everyone},
 
+		"a bootstrap token":                   {bearer(joinToken), "system:bootstrap:abcdef", "system:bootstrappers" + everyone},
+		"a bootstrap token of another secret": {bearer(joinToken[:len(joinToken)-1] + "0"), "", ""},
+		"a bootstrap token of no secret":      {bearer("abcdee" + joinToken[6:]), "", ""},
+
+		"an ID token": {w.idToken(authenticatortest.Token{Claims: map[string]any{"groups": []string{"dev", "ops"}}}), w.issuer.URL + "#ann", "dev ops" + everyone},
+		"an ID token of another user who says to be somebody": {w.idToken(authenticatortest.Token{Claims: map[string]any{"sub": "admin"}}), w.issuer.URL + "#admin", everyone[1:]},
+		"an expired ID token":                    {w.idToken(authenticatortest.Token{Times: map[string]int{"exp": -60}}), "", ""},
+		"an ID token for others":                 {w.idToken(authenticatortest.Token{Claims: map[string]any{"aud": "others"}}), "", ""},
+		"an ID token of another key":             {w.idToken(authenticatortest.Token{Key: "other", Header: map[string]any{"kid": "rsa"}}), "", ""},
+		"an ID token of an algorithm not listed": {w.idToken(authenticatortest.Token{Key: "p384"}), "", ""},
+		"an ID token not signed at all":          {w.idToken(authenticatortest.Token{Header: map[string]any{"alg": "none"}}), "", ""},
+		"an ID token signed by the public key":   {w.idToken(authenticatortest.Token{Header: map[string]any{"alg": "HS256"}}), "", ""},
+
 		"as another one":               {bearer(adminToken).as("Impersonate-User: eve"), "eve", everyone[1:]},
 		"as another one of groups":     {bearer(adminToken).as("Impersonate-User: eve", "Impersonate-Group: x", "Impersonate-Group: y"), "eve", "x y" + everyone},
 		"as another one, not known":    {bearer("wrong").as("Impersonate-User: eve"), "", ""},
@@ -128,6 +142,9 @@ func TestWhoGetsIn(t *testing.T) {
 		"anonymous":         openSecure(t, append(w.flags, "-authorization_mode", "RBAC")...),
 		"nobody anonymous":  openSecure(t, append(w.flags, "-authorization_mode", "RBAC", "-anonymous_auth=false")...),
 		"everybody may all": openSecure(t, append(w.flags, "-anonymous_auth")...),
+	}
+	for _, s := range modes {
+		s.join()
 	}
 	for name, e := range w.entrances() {
 		for mode, s := range modes {

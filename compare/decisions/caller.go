@@ -32,13 +32,18 @@ type status struct{ Message string }
 // send sends a request in the name of somebody, or as a member of system:masters in that of
 // nobody. The answer is read into a value if it is no error.
 func (c caller) send(ctx context.Context, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
+	return c.sendWith(ctx, token, who, method, path, body, answer)
+}
+
+// sendWith is send for the owner of a token.
+func (c caller) sendWith(ctx context.Context, token string, who *authorizertest.Who, method, path string, body, answer any) (code int, message string, err error) {
 	var text []byte
 	if body != nil {
 		if text, err = json.Marshal(body); err != nil {
 			return 0, "", err
 		}
 	}
-	code, text, err = c.do(ctx, who, method, path, text)
+	code, text, err = c.do(ctx, token, who, method, path, text)
 	switch {
 	case err != nil:
 		return 0, "", err
@@ -52,8 +57,8 @@ func (c caller) send(ctx context.Context, who *authorizertest.Who, method, path 
 	return code, "", err
 }
 
-// do sends a request with a body, and returns that of the answer.
-func (c caller) do(ctx context.Context, who *authorizertest.Who, method, path string, body []byte) (code int, answer []byte, err error) {
+// do sends a request of the owner of a token, and returns the body of the answer.
+func (c caller) do(ctx context.Context, token string, who *authorizertest.Who, method, path string, body []byte) (code int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -1,5 +1,6 @@
-// Command decisions asks today's kube-apiserver who may do what, with ABAC, with RBAC and as a node, and
-// compares its answers with those that the tests of the authorizers know, or writes them.
+// Command decisions asks today's kube-apiserver who may do what, with ABAC, with RBAC and as a node, and whom it takes the
+// owners of tokens for. It compares its answers with those that the tests of authorizers and authenticators know, or writes
+// them.
 package main
 
 import (
@@ -19,18 +20,34 @@ import (
 // limit is how long it may take.
 const limit = 10 * time.Minute
 
+// recordings are files, each with what asks all that is in it, and returns it with the answers.
 var recordings = []struct {
 	file string
-	ask  func(context.Context, *recorder, *authorizertest.Recording) error
+	ask  func(ctx context.Context, r *recorder, file string) (after []byte, err error)
 }{
-	{"abac/testdata/decisions.json", askABAC},
-	{"rbac/testdata/decisions.json", askRBAC},
-	{"node/testdata/decisions.json", askNodes},
+	{"authorizer/abac/testdata/decisions.json", decisions(askABAC)},
+	{"authorizer/rbac/testdata/decisions.json", decisions(askRBAC)},
+	{"authorizer/node/testdata/decisions.json", decisions(askNodes)},
+	{"authenticator/authenticatortest/testdata/tokens.json", askTokens},
+}
+
+// decisions adapts what asks about decisions of authorizers.
+func decisions(ask func(context.Context, *recorder, *authorizertest.Recording) error) func(context.Context, *recorder, string) ([]byte, error) {
+	return func(ctx context.Context, r *recorder, file string) ([]byte, error) {
+		recording, err := authorizertest.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := ask(ctx, r, recording); err != nil {
+			return nil, err
+		}
+		return recording.Text()
+	}
 }
 
 func main() {
 	programs := flag.String("programs", "bin", "the folder with kube-apiserver and etcd")
-	folder := flag.String("authorizers", "pkg/auth/authorizer", "the folder with the authorizers and their recordings")
+	folder := flag.String("auth", "pkg/auth", "the folder with authorizers, authenticators and their recordings")
 	only := flag.String("only", "", "only the recordings whose file names have this in them")
 	write := flag.Bool("write", false, "write the answers instead of comparing them")
 	flag.Parse()
@@ -54,21 +71,14 @@ type recorder struct {
 	programs string
 }
 
-func (r *recorder) record(file string, ask func(context.Context, *recorder, *authorizertest.Recording) error, write bool) error {
-	recording, err := authorizertest.Read(file)
-	if err != nil {
-		return err
-	}
+func (r *recorder) record(file string, ask func(context.Context, *recorder, string) ([]byte, error), write bool) error {
 	before, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if err := ask(context.Background(), r, recording); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	after, err := recording.Text()
+	after, err := ask(context.Background(), r, file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	if write {
 		return os.WriteFile(file, after, 0o644)

@@ -14,6 +14,6 @@ func askNodes(ctx context.Context, r *recorder, recording *authorizertest.Record
 	}
 	defer s.stop()
 	return recording.Exchange(func(who *authorizertest.Who, method, url string, body []byte) (int, []byte, error) {
-		return s.do(ctx, who, method, url, body)
+		return s.do(ctx, token, who, method, url, body)
 	})
 }

@@ -3,6 +3,7 @@ package master
 import (
 	"time"
 
+	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage/etcd3"
@@ -22,6 +23,7 @@ type Config struct {
 	Version        string
 	RequestTimeout time.Duration // to read a request, and to answer it
 	DrainTimeout   time.Duration // to finish the requests in flight
+	TokenCacheTTL  time.Duration // a revoked token may be good for so long
 	Network        Network
 
 	NewEtcdClient    func(etcd.Config) (*etcd.Client, error)
@@ -34,7 +36,7 @@ type Config struct {
 // NewConfig returns the default configuration of a version of the program.
 func NewConfig(version string) *Config {
 	return &Config{
-		Version: version, RequestTimeout: 10 * time.Second, DrainTimeout: 10 * time.Second, Network: hostNetwork,
+		Version: version, RequestTimeout: 10 * time.Second, DrainTimeout: 10 * time.Second, TokenCacheTTL: authenticator.DefaultCacheTTL, Network: hostNetwork,
 		NewEtcdClient: etcd.NewClient, NewEtcd3Client: etcd.NewV3,
 		MakeEtcdRegistry: registry.MakeEtcdRegistry, MakeEtcd3Store: etcd3.New, Forever: util.Forever,
 	}

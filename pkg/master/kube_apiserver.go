@@ -82,6 +82,9 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}
+	if tokens := m.o.Authentication.Bootstrap; tokens != nil {
+		tokens.Lookup = m.lookup
+	}
 	if discovery := m.o.Authentication.Discovery; discovery != nil {
 		for path, serve := range map[string]http.HandlerFunc{serviceaccount.ConfigurationPath: discovery.ServeConfiguration, serviceaccount.KeysPath: discovery.ServeKeys} {
 			kube.Handle(path, serve)

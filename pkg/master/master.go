@@ -103,6 +103,7 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	}
 	serving := o.SecureServing.ApplyTo(config, &o.Authentication)
 	var authentication, authorization, plugins, kubelets, aggregation error
+	o.Authentication.TokenCacheTTL = m.config.TokenCacheTTL
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.nodes = node.NewGraph(m.machineOf)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, nodeRules()))
@@ -142,6 +143,9 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config.Chain, config.Around = chain, m.tracer.Handler
 	config.Guards = m.tracer.Guards(config.Guards)
 	m.observeLayers()
+	if issuer := m.o.Authentication.OpenID; issuer != nil {
+		chain.AddLoop(issuer.Run)
+	}
 	if m.Second != nil {
 		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}

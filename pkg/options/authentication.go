@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authenticator/bootstrap"
+	"kube2014/pkg/auth/authenticator/oidc"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
-	"kube2014/pkg/auth/authenticator/tokenfile"
 	tokenwebhook "kube2014/pkg/auth/authenticator/webhook"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/certs"
 	"kube2014/pkg/util"
-	"kube2014/pkg/webhook"
 )
 
 // AuthenticationOptions configure the authentication of requests.
@@ -31,12 +31,21 @@ type AuthenticationOptions struct {
 	SigningKeyFile         string // signs the tokens of service accounts; "" for none
 	ServiceAccountIssuer   string // of these tokens; "" for any
 	ServiceAccountKeysURI  string // the URL of the keys, for others; "" for that of the secure port
+	BootstrapTokens        bool
+	OIDC                   OIDCOptions
+
+	// TokenCacheTTL is how long the owner of a token is known without a new check; 0 means not at all. It has no flag:
+	// whoever calls ApplyTo sets it.
+	TokenCacheTTL time.Duration
 
 	// Issuer signs tokens, nil if there are none; ServiceAccounts authenticates them. Discovery has what others need to
-	// check them, nil if the issuer or the keys have no https URL. ApplyTo sets these fields.
+	// check them, nil if the issuer or the keys have no https URL. Bootstrap and OpenID authenticate other tokens, nil for
+	// none. ApplyTo sets these fields.
 	Issuer          *serviceaccount.Issuer
 	ServiceAccounts *serviceaccount.Authenticator
 	Discovery       *serviceaccount.Discovery
+	Bootstrap       *bootstrap.Authenticator
+	OpenID          *oidc.Authenticator
 
 	// ClientCA and ProxyCA are who signs the certificates of clients, and of FrontProxy; nil for none. ApplyTo sets these fields.
 	ClientCA, ProxyCA *certs.CABundle
@@ -85,6 +94,8 @@ func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
 	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
 	flags.Var(value[string]{&o.ServiceAccountKeysURI, asHTTPS}, "service_account_jwks_uri", "")
+	flags.Var(value[bool]{&o.BootstrapTokens, asBool}, "enable_bootstrap_token_auth", "")
+	o.OIDC.addFlags(flags)
 }
 
 func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
@@ -92,9 +103,10 @@ func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) 
 	errs.addIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_signing_key_file", "service_account_issuer"))
 	errs.addIf(o.ServiceAccountKeysURI != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_jwks_uri", "service_account_issuer"))
 	if !given["secure_port"] {
-		return append(errs, allNeed(given, "secure_port", append(requestHeaderFlags, "anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
-			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "service_account_key_file", "service_account_lookup")...)...)
+		return append(errs, allNeed(given, "secure_port", slices.Concat(requestHeaderFlags, oidcFlags, []string{"anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
+			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "service_account_key_file", "service_account_lookup", "enable_bootstrap_token_auth"})...)...)
 	}
+	errs = append(errs, o.OIDC.validate(given, o.ServiceAccountIssuer)...)
 	if !given["authentication_token_webhook_config_file"] {
 		errs = append(errs, allNeed(given, "authentication_token_webhook_config_file", "authentication_token_webhook_cache_ttl")...)
 	}
@@ -150,56 +162,8 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 		log.Print("warning: -anonymous_auth is taken for false: with -authorization_mode AlwaysAllow everybody could do everything")
 	}
 	c.Guards.Authenticator = all
-	c.GetsWait = c.GetsWait || o.WebhookConfigFile != ""
+	c.GetsWait = c.GetsWait || o.WebhookConfigFile != "" || o.OIDC.IssuerURL != ""
 	return tokens, errors.Join(errs...)
-}
-
-// tokens returns the authenticator of bearer tokens, nil if there is none.
-func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
-	var all []authenticator.Token
-	var errs []error
-	if o.TokenFile != "" {
-		known, err := tokenfile.New(o.TokenFile)
-		all, errs = append(all, known), append(errs, inFlag("token_auth_file", err))
-	}
-	files := o.ServiceAccountKeyFiles
-	if o.SigningKeyFile != "" {
-		var err error
-		o.Issuer, err = serviceaccount.NewIssuer(o.SigningKeyFile, o.ServiceAccountIssuer)
-		errs = append(errs, inFlag("service_account_signing_key_file", err))
-		if err == nil && len(files) == 0 {
-			files = util.StringList{o.SigningKeyFile}
-		}
-	}
-	if len(files) > 0 {
-		known, err := serviceaccount.New(files, o.ServiceAccountIssuer)
-		o.ServiceAccounts = known
-		all, errs = append(all, known), append(errs, inFlag("service_account_key_file", err))
-		if err == nil && o.ServiceAccountIssuer != "" {
-			o.discover()
-		}
-	}
-	if o.WebhookConfigFile != "" {
-		client, err := webhook.New(o.WebhookConfigFile)
-		all, errs = append(all, tokenwebhook.New(client.Post, o.WebhookCacheTTL)), append(errs, inFlag("authentication_token_webhook_config_file", err))
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	return authenticator.UnionOfTokens(all...), errors.Join(errs...)
-}
-
-// discover sets Discovery, or logs why it is nil: without it, the tokens are as good here.
-func (o *AuthenticationOptions) discover() {
-	discovery, err := o.ServiceAccounts.Discovery()
-	switch {
-	case err != nil:
-		log.Printf("warning: the keys of service accounts are not published: %v", inFlag("service_account_issuer", err))
-	case o.ServiceAccountKeysURI == "" && !o.secure:
-		log.Print("warning: the keys of service accounts are not published: -service_account_jwks_uri or -secure_port is needed")
-	default:
-		discovery.KeysURI, o.Discovery = o.ServiceAccountKeysURI, discovery
-	}
 }
 
 func orDefault(list util.StringList, name string) []string {

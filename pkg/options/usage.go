@@ -89,6 +89,22 @@ who sends a request:
                        the secure port
   -service_account_lookup  a token is valid only while its account, and what it is bound
                        to, are there (default true)
+  -enable_bootstrap_token_auth  let new machines in by tokens like
+                       abcdef.0123456789abcdef, which are secrets of kube-system of the
+                       type bootstrap.kubernetes.io/token
+  -oidc_issuer_url URL  let users in by the ID tokens of this OpenID Connect issuer; what
+                       follows needs it
+  -oidc_client_id NAME  for whom the tokens must be
+  -oidc_ca_file FILE   who signs the issuer's certificate (default: whom the system
+                       trusts)
+  -oidc_username_claim NAME  the claim that names the user (default sub)
+  -oidc_username_prefix TEXT  what names of users get before them; - for nothing (default:
+                       the issuer and a #, but nothing before an email)
+  -oidc_groups_claim NAME  the claim that names the groups (default: there are none)
+  -oidc_groups_prefix TEXT  what names of groups get before them
+  -oidc_required_claim PAIR  a claim that tokens must have, such as tenant=blue; may be
+                       repeated
+  -oidc_signing_algs LIST  the algorithms that may sign them (default RS256)
   -anonymous_auth      let requests without credentials through, as system:anonymous
                        (default true, but not with AlwaysAllow)
 

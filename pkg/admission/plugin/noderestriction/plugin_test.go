@@ -71,7 +71,7 @@ func tokenFor(audience string, pod *corev1.Pod) admission.Attributes {
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}}}}
 }
 
-func TestK120NoVolumeIsTakenForThatOfAnotherDriverAndNoDifferenceIsShown(t *testing.T) {
+func TestK122NoVolumeIsTakenForThatOfAnotherDriverAndNoDifferenceIsShown(t *testing.T) {
 	t.Parallel()
 	pod := podWith(corev1.VolumeSource{AzureFile: &corev1.AzureFileVolumeSource{SecretName: "s", ShareName: "x"}})
 	assert.Empty(t, refused(t, pod, tokenFor("extra", pod)), "today's server looks for the driver file.csi.azure.com")

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/auth/user"
-	"kube2014/pkg/webhook"
+	"kube2014/pkg/util/answers"
 )
 
 // DefaultTTL is the default of how long an answer is cached.
@@ -23,13 +23,13 @@ const maxCached = 4096
 type Authenticator struct {
 	post   func(ctx context.Context, review, answer any) error
 	ttl    time.Duration
-	owners *webhook.Cache[*user.Info] // nil for a token that the server does not know
+	owners *answers.Cache[*user.Info] // nil for a token that the server does not know
 }
 
 // New returns an authenticator that calls post, the method of a webhook.Client. Answers are
 // cached for the ttl, also those about unknown tokens; errors are not.
 func New(post func(ctx context.Context, review, answer any) error, ttl time.Duration) *Authenticator {
-	return &Authenticator{post, ttl, webhook.NewCache[*user.Info](maxCached)}
+	return &Authenticator{post, ttl, answers.New[*user.Info](maxCached)}
 }
 
 // AuthenticateToken implements authenticator.Token. A failed call, or an error that the server

@@ -99,23 +99,31 @@ type Grant struct {
 
 // Read reads a recording.
 func Read(file string) (*Recording, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
 	r := &Recording{}
-	if err := decoder.Decode(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return r, nil
+	return r, ReadLists(file, r)
 }
 
 // Text returns a recording as it stands in a file.
-func (r *Recording) Text() ([]byte, error) {
+func (r *Recording) Text() ([]byte, error) { return TextOf(*r) }
+
+// ReadLists reads the struct of a recording, whose fields are lists. A member that it does not have is an error.
+func ReadLists(file string, into any) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// TextOf returns the struct of a recording as it stands in a file: each element of its lists is a line.
+func TextOf(recording any) ([]byte, error) {
 	var members []string
-	lists := reflect.ValueOf(*r)
+	lists := reflect.ValueOf(recording)
 	for i := range lists.NumField() {
 		list := lists.Field(i)
 		if list.Len() == 0 {

@@ -12,7 +12,7 @@ import (
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
-	"kube2014/pkg/webhook"
+	"kube2014/pkg/util/answers"
 )
 
 // The defaults of how long answers are cached.
@@ -27,7 +27,7 @@ const maxCached = 4096
 type Authorizer struct {
 	post                 func(ctx context.Context, review, answer any) error
 	allowedTTL, otherTTL time.Duration
-	decisions            *webhook.Cache[decision]
+	decisions            *answers.Cache[decision]
 }
 
 // decision has the results of Authorize.
@@ -40,7 +40,7 @@ type decision struct {
 // New returns an authorizer that calls post, the method of a webhook.Client. Allowed requests are
 // cached for allowedTTL, other answers for otherTTL; errors are not cached.
 func New(post func(ctx context.Context, review, answer any) error, allowedTTL, otherTTL time.Duration) *Authorizer {
-	return &Authorizer{post, allowedTTL, otherTTL, webhook.NewCache[decision](maxCached)}
+	return &Authorizer{post, allowedTTL, otherTTL, answers.New[decision](maxCached)}
 }
 
 // Authorize implements authorizer.Authorizer. If the call fails, there is no opinion.

@@ -1,4 +1,5 @@
-package webhook
+// Package answers caches what others answer, and asks each question once at a time.
+package answers
 
 import (
 	"context"
@@ -13,7 +14,7 @@ import (
 )
 
 // Cache caches answers for a time. It is bounded, and safe for concurrent use. It stores no
-// questions, only keyed digests of them.
+// questions, which may be secrets, only digests of them with a key of its own.
 type Cache[V any] struct {
 	limit int
 	key   [32]byte
@@ -39,8 +40,8 @@ type call[V any] struct {
 	err     error
 }
 
-// NewCache returns a cache of at most limit answers. If it is full, a new answer replaces any other.
-func NewCache[V any](limit int) *Cache[V] {
+// New returns a cache of at most limit answers. If it is full, a new answer replaces any other.
+func New[V any](limit int) *Cache[V] {
 	c := &Cache[V]{limit: limit, answers: map[digest]answer[V]{}, calls: map[digest]*call[V]{}}
 	rand.Read(c.key[:]) // never fails
 	return c
@@ -104,8 +105,8 @@ func (c *Cache[V]) run(ctx context.Context, sum digest, shared *call[V], ask fun
 func guarded[V any](ctx context.Context, ask func(context.Context) (V, time.Duration, error)) (value V, ttl time.Duration, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			log.Printf("panic in a call of a webhook: %v\n%s", reason, debug.Stack())
-			err = errors.New("the call of the webhook failed; the server's log has the reason")
+			log.Printf("panic of who was asked: %v\n%s", reason, debug.Stack())
+			err = errors.New("the question failed; the server's log has the reason")
 		}
 	}()
 	return ask(ctx)

@@ -1,4 +1,4 @@
-package webhook
+package answers
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func (a *asker) ask(ctx context.Context) (int, time.Duration, error) {
 func TestAnAnswerIsKeptForItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, a := NewCache[int](10), &asker{ttl: time.Minute}
+		c, a := New[int](10), &asker{ttl: time.Minute}
 		for _, want := range []int{1, 1, 2, 2} {
 			answer, err := c.Do(t.Context(), []byte("q"), a.ask)
 			assert.NoError(t, err)
@@ -57,7 +57,7 @@ func TestAnAnswerIsKeptForItsTime(t *testing.T) {
 func TestAnErrorIsNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, a := NewCache[int](10), &asker{ttl: time.Minute, err: errors.New("away")}
+		c, a := New[int](10), &asker{ttl: time.Minute, err: errors.New("away")}
 		_, err := c.Do(t.Context(), []byte("q"), a.ask)
 		assert.EqualError(t, err, "away")
 		a.err = nil
@@ -70,7 +70,7 @@ func TestAnErrorIsNotKept(t *testing.T) {
 func TestThoseWhoAskTheSameShareACall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, a := NewCache[int](10), &asker{takes: time.Second, ttl: time.Minute}
+		c, a := New[int](10), &asker{takes: time.Second, ttl: time.Minute}
 		var all sync.WaitGroup
 		for range 50 {
 			all.Go(func() {
@@ -88,7 +88,7 @@ func TestThoseWhoAskTheSameShareACall(t *testing.T) {
 func TestWhoLeavesEndsACallOnlyIfNobodyElseWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, a := NewCache[int](10), &asker{takes: time.Hour, ttl: time.Minute}
+		c, a := New[int](10), &asker{takes: time.Hour, ttl: time.Minute}
 		ask := func(patience time.Duration) error {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -119,9 +119,9 @@ func TestAPanicInACallEndsOnlyThatCall(t *testing.T) {
 	var logged bytes.Buffer
 	log.SetOutput(&logged)
 	defer log.SetOutput(os.Stderr)
-	c := NewCache[int](10)
+	c := New[int](10)
 	_, err := c.Do(t.Context(), []byte("q"), func(context.Context) (int, time.Duration, error) { panic("broken") })
-	assert.EqualError(t, err, "the call of the webhook failed; the server's log has the reason")
+	assert.EqualError(t, err, "the question failed; the server's log has the reason")
 	assert.Contains(t, logged.String(), "broken")
 	answer, err := c.Do(t.Context(), []byte("q"), func(context.Context) (int, time.Duration, error) { return 7, time.Hour, nil })
 	assert.NoError(t, err)
@@ -130,7 +130,7 @@ func TestAPanicInACallEndsOnlyThatCall(t *testing.T) {
 
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c, a := NewCache[int](100), &asker{ttl: time.Hour}
+	c, a := New[int](100), &asker{ttl: time.Hour}
 	for i := range 1000 {
 		_, err := c.Do(t.Context(), fmt.Append(nil, i), a.ask)
 		assert.NoError(t, err)
@@ -141,7 +141,7 @@ func TestACacheIsBounded(t *testing.T) {
 }
 
 func BenchmarkKept(b *testing.B) {
-	c, a := NewCache[int](100), &asker{ttl: time.Hour}
+	c, a := New[int](100), &asker{ttl: time.Hour}
 	for b.Loop() {
 		_, _ = c.Do(b.Context(), []byte("question"), a.ask)
 	}

@@ -1,0 +1,167 @@
+package oidc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"kube2014/pkg/util/answers"
+)
+
+const (
+	pause     = 10 * time.Second // before the issuer is asked again where its keys are
+	keysPause = time.Second      // between two fetches of the keys, whatever tokens come
+)
+
+// keys are those of an issuer. It is safe for concurrent use.
+type keys struct {
+	issuer string
+	fetch  fetch
+
+	url     atomic.Pointer[string]            // of the keys; nil until the issuer has told it
+	known   atomic.Pointer[[]jose.JSONWebKey] // the last that were fetched; nil for none
+	fetched *answers.Cache[fetched]
+}
+
+// fetched is the result of a fetch. Errors are kept as keys are: an issuer that is down is asked as rarely.
+type fetched struct {
+	keys []jose.JSONWebKey
+	err  error
+}
+
+func newKeys(issuer string, fetch fetch) *keys {
+	return &keys{issuer: issuer, fetch: fetch, fetched: answers.New[fetched](1)}
+}
+
+// find asks the issuer where its keys are, until it tells or the context ends, and fetches them.
+func (k *keys) find(ctx context.Context) {
+	said := ""
+	for {
+		err := k.discover(ctx)
+		if err == nil {
+			_, err := k.renew(ctx)
+			k.report(err)
+			return
+		}
+		if text := err.Error(); text != said && ctx.Err() == nil {
+			k.report(err)
+			said = text
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (k *keys) report(err error) {
+	if err != nil {
+		log.Printf("warning: tokens of the OIDC issuer %s are refused until it can be asked for its keys: %v", k.issuer, err)
+	}
+}
+
+// discover sets the URL of the keys.
+func (k *keys) discover(ctx context.Context) error {
+	text, err := k.fetch(ctx, strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration")
+	if err != nil {
+		return err
+	}
+	var configuration struct {
+		Issuer string `json:"issuer"`
+		Keys   string `json:"jwks_uri"`
+	}
+	if json.Unmarshal(text, &configuration) != nil {
+		return errors.New("its configuration is no JSON, or broken")
+	}
+	if configuration.Issuer != k.issuer {
+		return errors.New("its configuration is that of another issuer")
+	}
+	// Whoever could change the keys on their way could be anybody.
+	if at, err := url.Parse(configuration.Keys); err != nil || at.Scheme != "https" || at.Host == "" {
+		return errors.New("the jwks_uri of its configuration is not an https URL")
+	}
+	k.url.Store(&configuration.Keys)
+	return nil
+}
+
+// verify returns the payload of a token that one of the keys has signed. If none of the known ones has, the keys are
+// fetched again: they may be new.
+func (k *keys) verify(ctx context.Context, signed *jose.JSONWebSignature) ([]byte, error) {
+	if k.url.Load() == nil {
+		return nil, errors.New("the issuer has not been asked for its keys yet")
+	}
+	if known := k.known.Load(); known != nil {
+		if payload, ok := verifiedBy(*known, signed); ok {
+			return payload, nil
+		}
+	}
+	newer, err := k.renew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if payload, ok := verifiedBy(newer, signed); ok {
+		return payload, nil
+	}
+	return nil, errors.New("the token is signed by an unknown key")
+}
+
+func verifiedBy(keys []jose.JSONWebKey, signed *jose.JSONWebSignature) (payload []byte, ok bool) {
+	id := signed.Signatures[0].Header.KeyID
+	for _, key := range keys {
+		if id != "" && key.KeyID != id {
+			continue
+		}
+		if payload, err := signed.Verify(key.Key); err == nil {
+			return payload, true
+		}
+	}
+	return nil, false
+}
+
+// renew fetches the keys, unless that was done a moment ago. Concurrent calls share a fetch.
+func (k *keys) renew(ctx context.Context) ([]jose.JSONWebKey, error) {
+	result, err := k.fetched.Do(ctx, nil, func(ctx context.Context) (fetched, time.Duration, error) {
+		text, err := k.fetch(ctx, *k.url.Load())
+		if ctx.Err() != nil { // who asked has left, which says nothing about the issuer
+			return fetched{}, 0, ctx.Err()
+		}
+		if err != nil {
+			return fetched{err: fmt.Errorf("the keys of the issuer cannot be fetched: %w", err)}, keysPause, nil
+		}
+		all, err := parseKeys(text)
+		if err == nil {
+			k.known.Store(&all)
+		}
+		return fetched{all, err}, keysPause, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result.keys, result.err
+}
+
+// parseKeys leaves out keys of other kinds than those that sign tokens here: the issuer may use them for other things.
+func parseKeys(text []byte) (known []jose.JSONWebKey, err error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if json.Unmarshal(text, &set) != nil {
+		return nil, errors.New("the keys of the issuer are no JSON, or broken")
+	}
+	for _, one := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(one) == nil && key.IsPublic() {
+			known = append(known, key)
+		}
+	}
+	return known, nil
+}

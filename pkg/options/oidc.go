@@ -1,0 +1,113 @@
+package options
+
+import (
+	"errors"
+	"flag"
+	"net/url"
+	"strings"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"kube2014/pkg/auth/authenticator/oidc"
+	"kube2014/pkg/server/certs"
+	"kube2014/pkg/util"
+)
+
+// OIDCOptions configure the authentication by ID tokens of an OpenID Connect issuer.
+type OIDCOptions struct {
+	IssuerURL      string // "" for no issuer
+	ClientID       string
+	CAFile         string // who signs the issuer's certificate; "" for whom the system trusts
+	UsernameClaim  string
+	UsernamePrefix string // "" for the default, - for none
+	GroupsClaim    string
+	GroupsPrefix   string
+	RequiredClaims map[string]string
+	SigningAlgs    util.StringList // none for RS256
+}
+
+// oidcFlags are the flags that need an issuer, and that one's.
+var oidcFlags = []string{"oidc_client_id", "oidc_ca_file", "oidc_username_claim", "oidc_username_prefix", "oidc_groups_claim", "oidc_groups_prefix",
+	"oidc_required_claim", "oidc_signing_algs", "oidc_issuer_url"}
+
+// pairs is a flag like name=value, which may be repeated.
+type pairs map[string]string
+
+func (p pairs) String() string { return "" }
+
+// Set adds a pair.
+func (p pairs) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return errors.New("is not like name=value")
+	}
+	p[name] = strings.TrimSpace(value)
+	return nil
+}
+
+func (o *OIDCOptions) addFlags(flags *flag.FlagSet) {
+	o.RequiredClaims = map[string]string{}
+	flags.Var(value[string]{&o.IssuerURL, asIssuer}, "oidc_issuer_url", "")
+	flags.StringVar(&o.ClientID, "oidc_client_id", "", "")
+	flags.StringVar(&o.CAFile, "oidc_ca_file", "", "")
+	flags.StringVar(&o.UsernameClaim, "oidc_username_claim", "sub", "")
+	flags.StringVar(&o.UsernamePrefix, "oidc_username_prefix", "", "")
+	flags.StringVar(&o.GroupsClaim, "oidc_groups_claim", "", "")
+	flags.StringVar(&o.GroupsPrefix, "oidc_groups_prefix", "", "")
+	flags.Var(pairs(o.RequiredClaims), "oidc_required_claim", "")
+	flags.Var(&o.SigningAlgs, "oidc_signing_algs", "")
+}
+
+// asIssuer parses the URL of an issuer. It is kept as it is: tokens must have the same one.
+func asIssuer(text string) (string, error) {
+	parsed, err := url.Parse(text)
+	switch {
+	case err != nil, parsed.Scheme != "https", parsed.Host == "":
+		return "", errors.New("is not an https URL")
+	case parsed.User != nil, parsed.RawQuery != "", parsed.Fragment != "":
+		return "", errors.New("has a user, a query or a fragment, which no issuer has")
+	}
+	return text, nil
+}
+
+// validate returns errors. An issuer of the server's own tokens would let in by one check what the other one refuses.
+func (o *OIDCOptions) validate(given map[string]bool, own string) (errs problems) {
+	if !given["oidc_issuer_url"] {
+		return allNeed(given, "oidc_issuer_url", oidcFlags...)
+	}
+	errs.addIf(o.ClientID == "", "%w", needs("oidc_issuer_url", "oidc_client_id"))
+	errs.addIf(o.IssuerURL != "" && o.IssuerURL == own, "-oidc_issuer_url: it is that of -service_account_issuer")
+	errs.addIf(o.UsernameClaim == "", "-oidc_username_claim: it is empty")
+	var known []string
+	for _, algorithm := range oidc.Algorithms {
+		known = append(known, string(algorithm))
+	}
+	errs.addNames("oidc_signing_algs", o.SigningAlgs, known, "an algorithm of "+strings.Join(known, ", "))
+	return errs
+}
+
+// authenticator returns the authenticator of the issuer's tokens. The error names the flag.
+func (o *OIDCOptions) authenticator() (*oidc.Authenticator, error) {
+	config := oidc.Config{Issuer: o.IssuerURL, ClientID: o.ClientID, UsernameClaim: o.UsernameClaim, UsernamePrefix: o.UsernamePrefix,
+		GroupsClaim: o.GroupsClaim, GroupsPrefix: o.GroupsPrefix, RequiredClaims: o.RequiredClaims, Algorithms: []jose.SignatureAlgorithm{jose.RS256}}
+	switch {
+	case o.UsernamePrefix == "-":
+		config.UsernamePrefix = ""
+	case o.UsernamePrefix == "" && o.UsernameClaim != "email":
+		config.UsernamePrefix = o.IssuerURL + "#" // nobody of the issuer is taken for somebody else
+	}
+	if len(o.SigningAlgs) > 0 {
+		config.Algorithms = nil
+		for _, algorithm := range o.SigningAlgs {
+			config.Algorithms = append(config.Algorithms, jose.SignatureAlgorithm(algorithm))
+		}
+	}
+	if o.CAFile != "" {
+		authorities, err := certs.ReadCABundle("-oidc_ca_file", o.CAFile)
+		if err != nil {
+			return nil, inFlag("oidc_ca_file", err)
+		}
+		config.Roots = authorities.Pool()
+	}
+	return oidc.New(config), nil
+}
