@@ -42,7 +42,7 @@ SECURE_FLAGS = -insecure=false -secure_port $(SECURE_PORT) -bind_address 127.0.0
 	-tls_cert_file data/secure/apiserver.crt -tls_private_key_file data/secure/apiserver.key \
 	-client_ca_file data/secure/ca.crt -token_auth_file data/secure/tokens.csv -authorization_mode Node,RBAC \
 	-service_account_signing_key_file data/secure/apiserver.key -service_account_issuer https://kubernetes.default.svc \
-	-enable_admission_plugins AlwaysPullImages,NodeRestriction \
+	-enable_bootstrap_token_auth -enable_admission_plugins AlwaysPullImages,NodeRestriction \
 	-audit_log_path data/secure/audit.log -audit_policy_file data/secure/audit-policy.yaml \
 	-proxy_client_cert_file data/secure/aggregator.crt -proxy_client_key_file data/secure/aggregator.key $(FRONT_PROXY)
 # Whom a server takes for a proxy that names users: the aggregator.
