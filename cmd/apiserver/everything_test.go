@@ -18,18 +18,21 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authenticator/authenticatortest"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/client"
 	"kube2014/pkg/util/certtest"
 	"kube2014/pkg/webhook/webhooktest"
 )
 
-// everything is what a server has on: TLS, users, rights, plugins, webhooks and policies among them, and an audit.
+// everything is what a server has on: TLS, users, rights, plugins, webhooks and policies among them, and an audit. Its worker has an
+// ID token.
 type everything struct {
 	flags     []string
 	authority *certtest.Pair
 	sees      *httptest.Server // a webhook that checks what another one has changed
 	log       string           // of the audit
+	idToken   string           // of the worker
 	answers   *atomic.Int64    // to the clients
 }
 
@@ -72,12 +75,18 @@ func everythingOn(t *testing.T) everything {
 		says.Allowed = asked.Operation != admissionv1.Create || strings.Contains(string(asked.Object.Raw), `"noted":"yes"`)
 	})
 	plugins := noPlugins + webhookOf("Mutating", notes, 10, "Fail")
-	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\nworker-token,worker,2\n"), "-authorization_mode", "RBAC",
-		"-admission_control", "NamespaceExists,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,MutatingAdmissionPolicy,ValidatingAdmissionPolicy,ValidatingAdmissionWebhook,ResourceQuota",
+	issuer, err := authenticatortest.Serve()
+	require.NoError(t, err)
+	t.Cleanup(issuer.Close)
+	idToken, err := issuer.Make(authenticatortest.Token{Claims: map[string]any{"sub": "worker"}}, time.Now())
+	require.NoError(t, err)
+	return everything{append(flags, "-token_auth_file", f.write("tokens.csv", "admin-token,admin,1,system:masters\n"), "-authorization_mode", "Node,RBAC", "-enable_bootstrap_token_auth",
+		"-oidc_issuer_url", issuer.URL, "-oidc_client_id", "kube", "-oidc_ca_file", f.write("issuer.pem", string(issuer.CA)), "-oidc_username_prefix", "-",
+		"-admission_control", "NamespaceExists,NodeRestriction,AlwaysPullImages,LimitRanger,MutatingAdmissionWebhook,MutatingAdmissionPolicy,ValidatingAdmissionPolicy,ValidatingAdmissionWebhook,ResourceQuota",
 		"-admission_control_config_file", f.write("admission.yaml", plugins),
 		"-audit_log_path", log, "-audit_policy_file", f.write("policy.yaml", "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n"),
 		"-audit_log_maxsize", "100000", // all lines are in one file
-	), authority, sees, log, &atomic.Int64{}}
+	), authority, sees, log, idToken, &atomic.Int64{}}
 }
 
 // limited is a task as the limits want it.
@@ -118,7 +127,7 @@ func (e everything) client(t *testing.T, url string) *client.Client {
 			return resp.StatusCode == http.StatusCreated || resp.StatusCode == http.StatusConflict
 		}, "there are limits, far away, webhooks and policies")
 	}
-	worker := &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{transport, "worker-token", e.answers}}}
+	worker := &client.Client{Host: url, HTTP: &http.Client{Transport: unbusy{transport, e.idToken, e.answers}}}
 	eventually(t, func() bool {
 		_, err := worker.ListTasks(nil)
 		return err == nil
