@@ -113,6 +113,32 @@ func TestK121AFloodOfForgedTokensLeadsToOneFetchASecond(t *testing.T) {
 	})
 }
 
+func TestWhoShowsForgedTokensAndLeavesLeadsToNoMoreFetches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, issuer := newAuthenticator(t)
+		a.Run(t.Context())
+		there := a.keys.fetch
+		a.keys.fetch = func(ctx context.Context, url string) ([]byte, error) {
+			time.Sleep(2 * time.Second)
+			assert.NoError(t, ctx.Err(), "it goes on")
+			return there(ctx, url)
+		}
+		text, err := issuer.Make(authenticatortest.Token{Key: "other"}, time.Now())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		for range 100 {
+			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+			_, _, err := a.AuthenticateToken(ctx, text)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			leave()
+		}
+		_, failed := show(t, a, issuer, authenticatortest.Token{Key: "other"})
+		assert.Equal(t, unknownKey, failed)
+		assert.Equal(t, 2, issuer.Fetches())
+	})
+}
+
 // It replaces the process's log, so it is not parallel.
 func TestAnIssuerThatIsAwayIsAskedAgain(t *testing.T) {
 	var logged bytes.Buffer

@@ -23,7 +23,7 @@ func TestAnIssuerThatLiesIsNotTrusted(t *testing.T) {
 		`{"issuer": "https://issuer.example.com", "jwks_uri": "https:///keys"}`:                    "the jwks_uri of its configuration is not an https URL",
 		`{"issuer": "https://issuer.example.com", "jwks_uri": "%"}`:                                "the jwks_uri of its configuration is not an https URL",
 	} {
-		k := newKeys(issuerURL, func(context.Context, string) ([]byte, error) { return []byte(answer), nil })
+		k := &keys{issuer: issuerURL, fetch: func(context.Context, string) ([]byte, error) { return []byte(answer), nil }}
 		assert.EqualError(t, k.discover(t.Context()), want, answer)
 		assert.Nil(t, k.url.Load())
 	}
@@ -33,11 +33,21 @@ func TestOfTheKeysOfAnIssuerOnlyPublicOnesCount(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []string{``, `[]`, `{"keys": 1}`} {
 		_, err := parseKeys([]byte(broken))
-		assert.EqualError(t, err, "the keys of the issuer are no JSON, or broken")
+		assert.EqualError(t, err, "they are no JSON, or broken")
 	}
 	for _, none := range []string{`{}`, `{"keys": []}`, `{"keys": [1, {}, {"kty": "oct", "k": "AAAA", "kid": "rsa"}, {"kty": "new"}]}`} {
 		known, err := parseKeys([]byte(none))
 		assert.NoError(t, err)
 		assert.Empty(t, known, none)
 	}
+}
+
+func FuzzKeysOfAnIssuerDoNotBreakTheServer(f *testing.F) {
+	for _, text := range []string{`{"keys": [{"kty": "EC", "crv": "P-256", "x": "AAAA", "y": "AAAA"}]}`, `{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "x5c": [""]}]}`, `{"keys": [null]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		known, err := parseKeys(text)
+		assert.False(t, err != nil && len(known) > 0)
+	})
 }
