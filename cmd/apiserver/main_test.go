@@ -20,6 +20,7 @@ import (
 
 	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/api"
+	"kube2014/pkg/auth/authenticator/oidc"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/master"
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 	if mode != hurried {
 		config.NewEtcdClient, config.MakeEtcdRegistry = patientEtcdClient, unhurriedEtcdRegistry
 		config.NewEtcd3Client, config.MakeEtcd3Store = patientEtcd3Client, patientEtcd3Store
-		webhook.CallTimeout, webhook.AnswerTimeout, serviceaccount.DefaultTimeout = hangs, hangs, hangs
+		webhook.CallTimeout, webhook.AnswerTimeout, serviceaccount.DefaultTimeout, oidc.FetchTimeout = hangs, hangs, hangs, hangs
 	}
 	switch mode {
 	case "":

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-const (
-	fetchTimeout = 5 * time.Second // a request whose token has an unknown key may wait for so long
-	maxBody      = 1 << 20
-)
+// FetchTimeout bounds one request to the issuer. A request whose token has an unknown key may wait for it. It is a
+// variable for tests on slow machines, which set it before they begin.
+var FetchTimeout = 5 * time.Second
+
+const maxBody = 1 << 20
 
 // fetch reads what is at an https URL. Its error has nothing of that.
 type fetch func(ctx context.Context, url string) ([]byte, error)
@@ -32,7 +33,7 @@ func fetcher(roots *x509.CertPool) fetch {
 // over returns a fetch over some connections.
 func over(connections http.RoundTripper) fetch {
 	return func(ctx context.Context, at string) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+		ctx, cancel := context.WithTimeout(ctx, FetchTimeout)
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 		if err != nil {

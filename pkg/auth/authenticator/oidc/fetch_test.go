@@ -74,7 +74,7 @@ func TestAFetchEndsAfterItsTime(t *testing.T) {
 			begun := time.Now()
 			_, err := over(connections)(t.Context(), "https://issuer/")
 			assert.ErrorIs(t, err, context.DeadlineExceeded, name)
-			assert.Equal(t, fetchTimeout, time.Since(begun), name)
+			assert.Equal(t, FetchTimeout, time.Since(begun), name)
 			connections.CloseIdleConnections()
 			assert.NoError(t, server.Close())
 		})

@@ -8,12 +8,11 @@ import (
 	"log"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-
-	"kube2014/pkg/util/answers"
 )
 
 const (
@@ -26,19 +25,29 @@ type keys struct {
 	issuer string
 	fetch  fetch
 
-	url     atomic.Pointer[string]            // of the keys; nil until the issuer has told it
-	known   atomic.Pointer[[]jose.JSONWebKey] // the last that were fetched; nil for none
-	fetched *answers.Cache[fetched]
+	url   atomic.Pointer[string]            // of the keys; nil until the issuer has told it
+	known atomic.Pointer[[]jose.JSONWebKey] // the last that were fetched; nil for none
+
+	mu     sync.Mutex
+	latest *fetching // nil for none; guarded by mu
 }
 
-// fetched is the result of a fetch. Errors are kept as keys are: an issuer that is down is asked as rarely.
-type fetched struct {
+// fetching is a fetch of the keys.
+type fetching struct {
+	done chan struct{} // closed when the rest is there
 	keys []jose.JSONWebKey
 	err  error
+	next time.Time // when there may be another one: that of an issuer that is down is as late
 }
 
-func newKeys(issuer string, fetch fetch) *keys {
-	return &keys{issuer: issuer, fetch: fetch, fetched: answers.New[fetched](1)}
+// isPast reports whether there may be another fetch.
+func (f *fetching) isPast() bool {
+	select {
+	case <-f.done:
+		return !time.Now().Before(f.next)
+	default:
+		return false
+	}
 }
 
 // find asks the issuer where its keys are, until it tells or the context ends, and fetches them.
@@ -48,11 +57,11 @@ func (k *keys) find(ctx context.Context) {
 		err := k.discover(ctx)
 		if err == nil {
 			_, err := k.renew(ctx)
-			k.report(err)
+			k.report(ctx, err)
 			return
 		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
-			k.report(err)
+		if text := err.Error(); text != said {
+			k.report(ctx, err)
 			said = text
 		}
 		select {
@@ -63,8 +72,8 @@ func (k *keys) find(ctx context.Context) {
 	}
 }
 
-func (k *keys) report(err error) {
-	if err != nil {
+func (k *keys) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
 		log.Printf("warning: tokens of the OIDC issuer %s are refused until it can be asked for its keys: %v", k.issuer, err)
 	}
 }
@@ -127,26 +136,38 @@ func verifiedBy(keys []jose.JSONWebKey, signed *jose.JSONWebSignature) (payload 
 	return nil, false
 }
 
-// renew fetches the keys, unless that was done a moment ago. Concurrent calls share a fetch.
+// renew fetches the keys, unless that was done a moment ago. Concurrent calls share a fetch, which goes on when they
+// leave: else, who shows forged tokens and leaves could let the issuer be asked as often as he likes.
 func (k *keys) renew(ctx context.Context) ([]jose.JSONWebKey, error) {
-	result, err := k.fetched.Do(ctx, nil, func(ctx context.Context) (fetched, time.Duration, error) {
-		text, err := k.fetch(ctx, *k.url.Load())
-		if ctx.Err() != nil { // who asked has left, which says nothing about the issuer
-			return fetched{}, 0, ctx.Err()
-		}
-		if err != nil {
-			return fetched{err: fmt.Errorf("the keys of the issuer cannot be fetched: %w", err)}, keysPause, nil
-		}
-		all, err := parseKeys(text)
-		if err == nil {
-			k.known.Store(&all)
-		}
-		return fetched{all, err}, keysPause, nil
-	})
-	if err != nil {
-		return nil, err
+	k.mu.Lock()
+	latest := k.latest
+	if latest == nil || latest.isPast() {
+		latest = &fetching{done: make(chan struct{})}
+		k.latest = latest
+		go k.load(context.WithoutCancel(ctx), latest)
 	}
-	return result.keys, result.err
+	k.mu.Unlock()
+	select {
+	case <-latest.done:
+		return latest.keys, latest.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// load makes a fetch. It ends within FetchTimeout.
+func (k *keys) load(ctx context.Context, f *fetching) {
+	defer close(f.done)
+	text, err := k.fetch(ctx, *k.url.Load())
+	if err == nil {
+		f.keys, err = parseKeys(text)
+	}
+	if err == nil {
+		k.known.Store(&f.keys)
+	} else {
+		f.err = fmt.Errorf("the keys of the issuer cannot be fetched: %w", err)
+	}
+	f.next = time.Now().Add(keysPause)
 }
 
 // parseKeys leaves out keys of other kinds than those that sign tokens here: the issuer may use them for other things.
@@ -155,7 +176,7 @@ func parseKeys(text []byte) (known []jose.JSONWebKey, err error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if json.Unmarshal(text, &set) != nil {
-		return nil, errors.New("the keys of the issuer are no JSON, or broken")
+		return nil, errors.New("they are no JSON, or broken")
 	}
 	for _, one := range set.Keys {
 		var key jose.JSONWebKey

@@ -113,6 +113,32 @@ func TestK121AFloodOfForgedTokensLeadsToOneFetchASecond(t *testing.T) {
 	})
 }
 
+func TestWhoShowsForgedTokensAndLeavesLeadsToNoMoreFetches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, issuer := newAuthenticator(t)
+		a.Run(t.Context())
+		there := a.keys.fetch
+		a.keys.fetch = func(ctx context.Context, url string) ([]byte, error) {
+			time.Sleep(2 * time.Second)
+			assert.NoError(t, ctx.Err(), "it goes on")
+			return there(ctx, url)
+		}
+		text, err := issuer.Make(authenticatortest.Token{Key: "other"}, time.Now())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		for range 100 {
+			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+			_, _, err := a.AuthenticateToken(ctx, text)
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			leave()
+		}
+		_, failed := show(t, a, issuer, authenticatortest.Token{Key: "other"})
+		assert.Equal(t, unknownKey, failed)
+		assert.Equal(t, 2, issuer.Fetches())
+	})
+}
+
 // It replaces the process's log, so it is not parallel.
 func TestAnIssuerThatIsAwayIsAskedAgain(t *testing.T) {
 	var logged bytes.Buffer
@@ -180,7 +206,7 @@ func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
 		a, issuer := newAuthenticator(t)
 		a.Run(t.Context())
 		a.keys.fetch = func(ctx context.Context, _ string) ([]byte, error) {
-			ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+			ctx, cancel := context.WithTimeout(ctx, FetchTimeout)
 			defer cancel()
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -191,7 +217,7 @@ func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
 		waiting.Go(func() {
 			_, failed := show(t, a, issuer, authenticatortest.Token{Key: "other"})
 			assert.Contains(t, failed, "the keys of the issuer cannot be fetched")
-			assert.Equal(t, fetchTimeout, time.Since(begun))
+			assert.Equal(t, FetchTimeout, time.Since(begun))
 		})
 		waiting.Go(func() { // who leaves does not end the fetch for others
 			text, err := issuer.Make(authenticatortest.Token{Key: "other"}, time.Now())
@@ -207,39 +233,4 @@ func TestAnIssuerThatHangsHoldsUpNobodyWhoseKeyIsKnown(t *testing.T) {
 		assert.Zero(t, time.Since(begun))
 		waiting.Wait()
 	})
-}
-
-func TestAnIssuerThatLiesIsNotTrusted(t *testing.T) {
-	t.Parallel()
-	for answer, want := range map[string]string{
-		``:              "its configuration is no JSON, or broken",
-		`[]`:            "its configuration is no JSON, or broken",
-		`<html>`:        "its configuration is no JSON, or broken",
-		`{"issuer": 1}`: "its configuration is no JSON, or broken",
-		`{"jwks_uri": "https://issuer.example.com/keys"}`:                                          "its configuration is that of another issuer",
-		`{"issuer": "https://issuer.example.com/", "jwks_uri": "https://issuer.example.com/keys"}`: "its configuration is that of another issuer",
-		`{"issuer": "https://evil.example.com", "jwks_uri": "https://issuer.example.com/keys"}`:    "its configuration is that of another issuer",
-		`{"issuer": "https://issuer.example.com"}`:                                                 "the jwks_uri of its configuration is not an https URL",
-		`{"issuer": "https://issuer.example.com", "jwks_uri": "http://issuer.example.com/keys"}`:   "the jwks_uri of its configuration is not an https URL",
-		`{"issuer": "https://issuer.example.com", "jwks_uri": "file:///etc/keys"}`:                 "the jwks_uri of its configuration is not an https URL",
-		`{"issuer": "https://issuer.example.com", "jwks_uri": "https:///keys"}`:                    "the jwks_uri of its configuration is not an https URL",
-		`{"issuer": "https://issuer.example.com", "jwks_uri": "%"}`:                                "the jwks_uri of its configuration is not an https URL",
-	} {
-		k := newKeys(issuerURL, func(context.Context, string) ([]byte, error) { return []byte(answer), nil })
-		assert.EqualError(t, k.discover(t.Context()), want, answer)
-		assert.Nil(t, k.url.Load())
-	}
-}
-
-func TestOfTheKeysOfAnIssuerOnlyPublicOnesCount(t *testing.T) {
-	t.Parallel()
-	for _, broken := range []string{``, `[]`, `{"keys": 1}`} {
-		_, err := parseKeys([]byte(broken))
-		assert.EqualError(t, err, "the keys of the issuer are no JSON, or broken")
-	}
-	for _, none := range []string{`{}`, `{"keys": []}`, `{"keys": [1, {}, {"kty": "oct", "k": "AAAA", "kid": "rsa"}, {"kty": "new"}]}`} {
-		known, err := parseKeys([]byte(none))
-		assert.NoError(t, err)
-		assert.Empty(t, known, none)
-	}
 }

@@ -40,7 +40,7 @@ type Authenticator struct {
 
 // New returns an authenticator that knows no keys yet.
 func New(config Config) *Authenticator {
-	return &Authenticator{config, newKeys(config.Issuer, fetcher(config.Roots))}
+	return &Authenticator{config, &keys{issuer: config.Issuer, fetch: fetcher(config.Roots)}}
 }
 
 // Run finds the keys of the issuer. It tries until it succeeds or its context ends. Meanwhile, all tokens of the issuer
