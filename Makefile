@@ -269,7 +269,7 @@ compare-original: ## replay the recordings against ORIGINAL=http://127.0.0.1:800
 	$(GO) build -o bin/compare-original ./compare/original
 	@exec bin/compare-original -original '$(ORIGINAL)'
 
-decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who may do what, and tell what differs from the recordings; takes one or two minutes
+decisions: bin/etcd bin/kube-apiserver ## ask today's kube-apiserver anew who gets in and who may do what, and tell what differs from the recordings; takes three minutes
 	$(GO) build -o bin/decisions ./compare/decisions
 	@exec bin/decisions
 
