@@ -17,6 +17,7 @@ type Level struct {
 	mu       sync.Mutex // guards what follows, the queues, and the numbers of the flows
 	settings Settings
 	limit    int // of seats in use
+	widest   int // seats of a request, 0 for any number
 	queues   []*queue
 	busy     []*queue // in which requests wait, even if they are no longer in queues; the one that was served last is the last
 	active   int      // number of queues of which requests wait or are served
@@ -34,48 +35,26 @@ type Level struct {
 	dispatched, rejected, cancelled int
 }
 
-// Flow is what a level counts for requests of one kind. It is safe for concurrent use.
-type Flow struct {
-	level  *Level
-	name   string
-	counts FlowCounts // guarded by the level
-}
-
 // Ticket is a request that waits, or is served.
 type Ticket struct {
-	flow          *Flow
-	distinguisher string
-	details       any
-	work          Work
-	seats         int    // that it takes, from its dispatch on
-	queue         *queue // nil for none
-	admitted      chan struct{}
-	index         int // in executing, -1 if it is not there
-	arrived       time.Time
-	started       time.Time // zero while it waits
-	arrival       float64   // in virtual time
+	Request
+	flow     *Flow
+	queue    *queue        // nil for none
+	admitted chan struct{} // nil unless somebody waits
+	index    int           // in executing, -1 if it is not there
+	arrived  time.Time
+	started  time.Time // zero while it waits
+	arrival  float64   // in virtual time
 }
 
 func newLevel(name string) *Level {
 	return &Level{settings: Settings{Name: name}, flows: map[string]*Flow{}, at: time.Now()}
 }
 
-// Flow returns what counts the requests of a name. It is always the same.
-func (l *Level) Flow(name string) *Flow {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	flow := l.flows[name]
-	if flow == nil {
-		flow = &Flow{level: l, name: name, counts: FlowCounts{Rejected: map[Refused]int{}}}
-		l.flows[name] = flow
-	}
-	return flow
-}
-
-// Wait waits until a request may be served, or its context ends. Requests of the same distinguisher are of the same flow.
-// Details are for dumps. Done must be called on the ticket. The error is Refused.
-func (f *Flow) Wait(ctx context.Context, distinguisher string, work Work, details any) (*Ticket, error) {
-	t := &Ticket{flow: f, distinguisher: distinguisher, details: details, work: work, index: -1}
+// Wait waits until a request may be served, its time to wait is over, or its context ends. Done must be called on the ticket. The error
+// is Refused.
+func (f *Flow) Wait(ctx context.Context, r Request) (*Ticket, error) {
+	t := &Ticket{Request: r, flow: f, index: -1}
 	l := f.level
 	l.mu.Lock()
 	if why := l.arrive(t); why != "" {
@@ -92,14 +71,21 @@ func (f *Flow) Wait(ctx context.Context, distinguisher string, work Work, detail
 	if isServed {
 		return t, nil
 	}
+	var late <-chan time.Time
+	if !t.Until.IsZero() {
+		timer := time.NewTimer(time.Until(t.Until))
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-t.admitted:
 		return t, nil
+	case <-late:
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.index >= 0 { // at the same moment: it has the seats, and notices the end itself
+	if t.index >= 0 { // at the same moment
 		return t, nil
 	}
 	l.tick()
@@ -114,17 +100,20 @@ func (f *Flow) Wait(ctx context.Context, distinguisher string, work Work, detail
 // arrive lets a request begin, or wait, and returns "" then.
 func (l *Level) arrive(t *Ticket) Refused {
 	t.arrived = l.tick()
+	if l.widest > 0 {
+		t.Work = t.Work.Within(l.widest)
+	}
 	switch {
 	case l.settings.Exempt:
 		l.begin(t)
 	case l.settings.Queues > 0:
-		q := l.queueFor(t.flow.name, t.distinguisher)
+		q := l.queueFor(t.flow.name, t.Distinguisher)
 		if l.inUse >= l.limit && len(q.waiting) >= l.settings.QueueLength {
 			return QueueFull
 		}
 		l.enqueue(t, q)
 		l.dispatch()
-	case !l.fits(t.work.most()):
+	case !l.fits(t.Work.most()):
 		return ConcurrencyLimit
 	default:
 		l.begin(t)
@@ -137,19 +126,19 @@ func (l *Level) fits(seats int) bool { return l.inUse == 0 || l.inUse+seats <= l
 
 // begin gives a request its seats.
 func (l *Level) begin(t *Ticket) {
-	t.seats = t.work.most()
 	if !l.settings.Exempt {
-		t.seats = min(t.seats, max(l.limit, 1))
+		t.Work = t.Work.Within(max(l.limit, 1))
 	}
+	seats := t.Work.most()
 	t.started = l.at
 	t.index = len(l.executing)
 	l.executing = append(l.executing, t)
-	l.inUse += t.seats
+	l.inUse += seats
 	l.demand.note(l.inUse + l.wanted)
 	l.dispatched++
 	t.flow.counts.Dispatched++
 	t.flow.counts.Executing++
-	t.flow.counts.Seats += t.seats
+	t.flow.counts.Seats += seats
 	if t.admitted != nil {
 		close(t.admitted)
 	}
@@ -172,15 +161,11 @@ func (t *Ticket) Done() {
 	if t.queue != nil {
 		l.correct(t, now.Sub(t.started))
 	}
-	if t.work.Linger <= 0 {
+	if t.Work.Linger <= 0 {
 		l.release(t)
 		return
 	}
-	linger := t.work.Linger
-	if over := t.work.FinalSeats; over > t.seats { // fewer seats for longer are the same work
-		linger = linger * time.Duration(over) / time.Duration(t.seats)
-	}
-	time.AfterFunc(linger, func() {
+	time.AfterFunc(t.Work.Linger, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.tick()
@@ -189,10 +174,11 @@ func (t *Ticket) Done() {
 }
 
 func (l *Level) release(t *Ticket) {
-	l.inUse -= t.seats
-	t.flow.counts.Seats -= t.seats
+	seats := t.Work.most()
+	l.inUse -= seats
+	t.flow.counts.Seats -= seats
 	if t.queue != nil {
-		t.queue.seats -= t.seats
+		t.queue.seats -= seats
 	}
 	l.dispatch()
 }

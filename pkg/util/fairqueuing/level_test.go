@@ -26,7 +26,7 @@ var queued = Settings{Queues: 64, Hand: 6, QueueLength: 1000}
 // serve lets a request be served for a time, or until its context ends, and returns how long it has waited.
 func serve(ctx context.Context, f *Flow, who string, work Work, takes time.Duration) (time.Duration, error) {
 	begun := time.Now()
-	ticket, err := f.Wait(ctx, who, work, nil)
+	ticket, err := f.Wait(ctx, Request{Distinguisher: who, Work: work})
 	if err != nil {
 		return time.Since(begun), err
 	}
@@ -92,12 +92,12 @@ func TestALevelOfQueuesWithoutSeatsServesNothing(t *testing.T) {
 func TestALevelWithoutQueuesServesOneEvenWithoutSeats(t *testing.T) {
 	t.Parallel()
 	flow := one(0, Settings{}).Flow("a")
-	first, err := flow.Wait(t.Context(), "", Work{Seats: 10}, nil)
+	first, err := flow.Wait(t.Context(), Request{Work: Work{Seats: 10}})
 	require.NoError(t, err)
-	_, err = flow.Wait(t.Context(), "", Work{Seats: 1}, nil)
+	_, err = flow.Wait(t.Context(), Request{Work: Work{Seats: 1}})
 	assert.Equal(t, ConcurrencyLimit, err)
 	first.Done()
-	_, err = flow.Wait(t.Context(), "", Work{Seats: 1}, nil)
+	_, err = flow.Wait(t.Context(), Request{Work: Work{Seats: 1}})
 	assert.NoError(t, err)
 }
 
@@ -107,14 +107,14 @@ func TestAFullQueueRefuses(t *testing.T) {
 		l := one(1, Settings{Queues: 1, Hand: 1, QueueLength: 2})
 		flow := l.Flow("a")
 		ctx, cancel := context.WithCancel(t.Context())
-		ticket, err := flow.Wait(ctx, "", Work{Seats: 1}, nil)
+		ticket, err := flow.Wait(ctx, Request{Work: Work{Seats: 1}})
 		require.NoError(t, err)
 		var waiting sync.WaitGroup
 		for range 2 {
 			waiting.Go(func() { _, _ = serve(ctx, flow, "", Work{Seats: 1}, 0) })
 		}
 		synctest.Wait()
-		_, err = flow.Wait(ctx, "", Work{Seats: 1}, nil)
+		_, err = flow.Wait(ctx, Request{Work: Work{Seats: 1}})
 		assert.Equal(t, QueueFull, err)
 		assert.EqualError(t, err, "the request is refused: queue-full")
 		cancel()
@@ -130,43 +130,75 @@ func TestAFullQueueRefuses(t *testing.T) {
 func TestWhoGoesAwayLeavesItsPlaceToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := one(2, Settings{Queues: 1, Hand: 1, QueueLength: 9})
+		l := one(20, Settings{Queues: 1, Hand: 1, QueueLength: 9})
 		flow := l.Flow("a")
-		held, err := flow.Wait(t.Context(), "", Work{Seats: 1}, nil)
-		require.NoError(t, err)
+		for range 18 {
+			_, err := flow.Wait(t.Context(), Request{Work: Work{Seats: 1}})
+			require.NoError(t, err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
-			_, err := flow.Wait(ctx, "wide", Work{Seats: 2}, nil)
+			_, err := flow.Wait(ctx, Request{Work: Work{Seats: 4}})
 			assert.Equal(t, TimeOut, err)
 		}()
 		synctest.Wait()
-		var narrow *Ticket
-		go func() { narrow, _ = flow.Wait(t.Context(), "narrow", Work{Seats: 1}, nil) }()
+		assert.Equal(t, 3, l.wanted, "it may want 15 percent of the seats")
+		var narrow atomic.Bool
+		go func() {
+			_, err := flow.Wait(t.Context(), Request{Work: Work{Seats: 1}})
+			assert.NoError(t, err)
+			narrow.Store(true)
+		}()
 		synctest.Wait()
-		assert.Nil(t, narrow, "the first of the queue wants more than there is")
+		assert.False(t, narrow.Load(), "the first of the queue wants more than there is")
 		cancel()
 		synctest.Wait()
-		require.NotNil(t, narrow)
-		narrow.Done()
-		held.Done()
-		assert.Equal(t, 0, l.active)
-		assert.Zero(t, l.virt)
+		assert.True(t, narrow.Load())
+	})
+}
+
+func TestARequestWaitsForItsTimeOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := one(1, queued)
+		held, err := l.Flow("a").Wait(t.Context(), Request{Work: Work{Seats: 1}})
+		require.NoError(t, err)
+		begun := time.Now()
+		until := func() Request { return Request{Work: Work{Seats: 1}, Until: time.Now().Add(15 * time.Second)} }
+		_, err = l.Flow("a").Wait(t.Context(), until())
+		assert.Equal(t, TimeOut, err)
+		assert.Equal(t, 15*time.Second, time.Since(begun))
+		time.AfterFunc(time.Second, held.Done)
+		_, err = l.Flow("a").Wait(t.Context(), until())
+		assert.NoError(t, err)
+		assert.Equal(t, 16*time.Second, time.Since(begun))
 	})
 }
 
 func TestSeatsAreKeptWhileARequestLingers(t *testing.T) {
 	t.Parallel()
-	for _, settings := range []Settings{{}, queued} {
-		synctest.Test(t, func(t *testing.T) {
-			l := one(2, settings)
-			_, err := serve(t.Context(), l.Flow("a"), "", Work{Seats: 1, FinalSeats: 4, Linger: time.Second}, time.Second)
-			require.NoError(t, err)
-			assert.Equal(t, 2, l.state().Seats, "no more than there are")
-			time.Sleep(2*time.Second - 1)
-			assert.Equal(t, 2, l.state().Seats, "half the seats are kept twice as long")
-			time.Sleep(1)
-			synctest.Wait()
-			assert.Zero(t, l.state().Seats)
+	for name, row := range map[string]struct {
+		settings Settings
+		seats    int
+		lingers  time.Duration
+	}{
+		"with all that there are":        {Settings{}, 2, 2 * time.Second},
+		"with the most that it may have": {queued, 1, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := one(2, row.settings)
+				_, err := serve(t.Context(), l.Flow("a"), "", Work{Seats: 1, FinalSeats: 4, Linger: time.Second}, time.Second)
+				require.NoError(t, err)
+				time.Sleep(row.lingers - time.Nanosecond)
+				assert.Equal(t, row.seats, l.state().Seats)
+				time.Sleep(time.Nanosecond)
+				synctest.Wait()
+				assert.Zero(t, l.state().Seats)
+				assert.Equal(t, 0, l.active)
+				assert.Zero(t, l.virt)
+			})
 		})
 	}
 }
@@ -175,7 +207,7 @@ func TestAnExemptLevelCountsOnly(t *testing.T) {
 	t.Parallel()
 	l := one(0, Settings{Exempt: true})
 	for range 20 {
-		_, err := l.Flow("a").Wait(t.Context(), "", Work{Seats: 10}, nil)
+		_, err := l.Flow("a").Wait(t.Context(), Request{Work: Work{Seats: 10}})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 200, l.state().Seats)
@@ -193,7 +225,7 @@ func TestTheSeatsInUseAreNeverMoreThanThereAre(t *testing.T) {
 				settings.Queues = 1 + random.IntN(8)
 				settings.Hand = 1 + random.IntN(min(settings.Queues, 4))
 			}
-			l := one(1+random.IntN(8), settings)
+			l := one(1+random.IntN(20), settings)
 			ctx, cancel := context.WithCancel(t.Context())
 			var mu sync.Mutex
 			var served []*Ticket
@@ -207,7 +239,7 @@ func TestTheSeatsInUseAreNeverMoreThanThereAre(t *testing.T) {
 					}
 					who := fmt.Sprint(random.IntN(4))
 					all.Go(func() {
-						if ticket, err := l.Flow("a").Wait(ctx, who, work, nil); err == nil {
+						if ticket, err := l.Flow("a").Wait(ctx, Request{Distinguisher: who, Work: work}); err == nil {
 							mu.Lock()
 							defer mu.Unlock()
 							served = append(served, ticket)
@@ -234,7 +266,7 @@ func TestTheSeatsInUseAreNeverMoreThanThereAre(t *testing.T) {
 				l.mu.Lock()
 				inUse, active := 0, map[*queue]bool{}
 				for _, ticket := range served {
-					inUse += ticket.seats
+					inUse += ticket.Work.most()
 					active[ticket.queue] = true
 				}
 				for _, q := range l.busy {
@@ -274,7 +306,8 @@ func TestManyAtOnceAreServedAndRefused(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for j := range 200 {
-				ticket, err := levels[[]string{"a", "b"}[j%2]].Flow("x").Wait(ctx, fmt.Sprint(i), Work{Seats: 1 + j%2, Linger: time.Duration(j%3) * time.Microsecond}, nil)
+				ticket, err := levels[[]string{"a", "b"}[j%2]].Flow("x").Wait(ctx,
+					Request{Distinguisher: fmt.Sprint(i), Work: Work{Seats: 1 + j%2, Linger: time.Duration(j%3) * time.Microsecond}})
 				if err == nil {
 					ticket.Done()
 				}
@@ -313,7 +346,7 @@ func BenchmarkARequest(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				ticket, err := flow.Wait(b.Context(), "system:serviceaccount:default:default", Work{Seats: 1}, nil)
+				ticket, err := flow.Wait(b.Context(), Request{Distinguisher: "system:serviceaccount:default:default", Work: Work{Seats: 1}})
 				if err != nil {
 					b.Fatal(err)
 				}

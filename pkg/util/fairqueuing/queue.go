@@ -80,8 +80,8 @@ func (l *Level) enqueue(t *Ticket, q *queue) {
 	}
 	t.queue, t.arrival = q, l.virt
 	q.waiting = append(q.waiting, t)
-	q.work += t.work.total()
-	l.wanted += t.work.most()
+	q.work += t.Work.total()
+	l.wanted += t.Work.most()
 	l.demand.note(l.inUse + l.wanted)
 	t.flow.counts.Waiting++
 	q.bound()
@@ -92,13 +92,13 @@ func (l *Level) leave(t *Ticket) {
 	q := t.queue
 	at := slices.Index(q.waiting, t)
 	q.waiting = slices.Delete(q.waiting, at, at+1)
-	q.work -= t.work.total()
+	q.work -= t.Work.total()
 	if len(q.waiting) == 0 {
 		q.work = 0 // without what rounding has left
 		at := slices.Index(l.busy, q)
 		l.busy = slices.Delete(l.busy, at, at+1)
 	}
-	l.wanted -= t.work.most()
+	l.wanted -= t.Work.most()
 	t.flow.counts.Waiting--
 	q.bound()
 	l.mayRest(q)
@@ -127,21 +127,21 @@ func (l *Level) dispatch() {
 	for len(l.busy) > 0 && l.inUse < l.limit {
 		at, first := 0, 0.0
 		for i, q := range l.busy {
-			if end := q.next + q.waiting[0].work.total(); i == 0 || end < first {
+			if end := q.next + q.waiting[0].Work.total(); i == 0 || end < first {
 				at, first = i, end
 			}
 		}
 		q := l.busy[at]
 		t := q.waiting[0]
-		if !l.fits(t.work.most()) {
+		if !l.fits(t.Work.most()) {
 			return
 		}
 		l.busy = append(slices.Delete(l.busy, at, at+1), q)
 		q.executing++ // before it leaves, so that the queue stays active
 		l.leave(t)
 		l.begin(t)
-		q.seats += t.seats
-		q.next += t.work.total()
+		q.seats += t.Work.most()
+		q.next += t.Work.total()
 		q.bound()
 	}
 }
@@ -150,7 +150,7 @@ func (l *Level) dispatch() {
 func (l *Level) correct(t *Ticket, took time.Duration) {
 	q := t.queue
 	q.executing--
-	q.next += float64(t.work.Seats) * (took - guess).Seconds()
+	q.next += float64(t.Work.Seats) * (took - guess).Seconds()
 	q.bound()
 	l.mayRest(q)
 }

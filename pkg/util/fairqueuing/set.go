@@ -28,6 +28,18 @@ type Quota struct {
 	Retired              bool    // it is no longer asked for, and ends when it is idle
 }
 
+// widestPart is the part of a level's own seats that a request may have.
+const widestPart = 0.15
+
+// widest returns the most seats that a request of a level may have, 0 for any number. If it had more than a queue has in a hand, others would
+// wait long until so many are free.
+func (q Quota) widest(s Settings) int {
+	if s.Queues == 0 {
+		return 0
+	}
+	return max(1, min(int(math.Ceil(float64(q.Nominal)*widestPart)), q.Nominal/s.Hand))
+}
+
 // NewSet returns a set without levels for a server that serves as many requests at a time, if each takes one seat.
 func NewSet(seats int) *Set { return &Set{seats: seats, levels: map[string]*Level{}} }
 
@@ -160,7 +172,7 @@ func (l *Level) limitTo(seats int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tick()
-	l.limit = seats
+	l.limit, l.widest = seats, l.quota.widest(l.settings)
 	l.dispatch()
 }
 

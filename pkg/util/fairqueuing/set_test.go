@@ -47,7 +47,7 @@ func TestALevelBorrowsWhatOthersDoNotNeed(t *testing.T) {
 		assert.Equal(t, map[string]int{"busy": 90, "idle": 10}, limits(s))
 		assert.Equal(t, 90, s.States()[0].Seats, "they are taken at once")
 
-		ticket, err := levels["idle"].Flow("a").Wait(t.Context(), "", Work{Seats: 10}, nil)
+		ticket, err := levels["idle"].Flow("a").Wait(t.Context(), Request{Work: Work{Seats: 10}})
 		require.NoError(t, err)
 		for range 30 {
 			go func() { _, _ = serve(t.Context(), levels["idle"].Flow("a"), "", Work{Seats: 1}, 0) }()

@@ -11,9 +11,27 @@ type Work struct {
 
 func (w Work) most() int { return max(w.Seats, w.FinalSeats) }
 
+// Within returns the work with fewer seats, at most a number of them. What it takes at the end it takes longer then.
+func (w Work) Within(seats int) Work {
+	w.Seats = min(w.Seats, seats)
+	if w.FinalSeats > seats {
+		w.Linger = w.Linger * time.Duration(w.FinalSeats) / time.Duration(seats)
+		w.FinalSeats = seats
+	}
+	return w
+}
+
 // total returns the work in seat-seconds, before it is known how long the request takes.
 func (w Work) total() float64 {
 	return float64(w.Seats)*guess.Seconds() + float64(w.FinalSeats)*w.Linger.Seconds()
+}
+
+// Request is what asks for seats.
+type Request struct {
+	Distinguisher string // requests of the same one are of the same flow
+	Work          Work
+	Until         time.Time // when it stops waiting; zero for never
+	Details       any       // for dumps
 }
 
 // guess is how long a request takes, until that is known.

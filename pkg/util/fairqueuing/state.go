@@ -33,12 +33,10 @@ type QueueState struct {
 
 // RequestState is a request.
 type RequestState struct {
+	Request
 	Queue, Index     int // -1 for none: Index is that among those that wait
 	Flow             string
-	Distinguisher    string
 	Arrived, Started time.Time // Started is zero while it waits
-	Work             Work
-	Details          any
 }
 
 // FlowCounts are the numbers of requests of a flow.
@@ -48,6 +46,25 @@ type FlowCounts struct {
 	Seats              int // in use, with those of requests that linger
 	Dispatched         int
 	Rejected           map[Refused]int
+}
+
+// Flow is what a level counts for requests of one kind. It is safe for concurrent use.
+type Flow struct {
+	level  *Level
+	name   string
+	counts FlowCounts // guarded by the level
+}
+
+// Flow returns what counts the requests of a name. It is always the same.
+func (l *Level) Flow(name string) *Flow {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	flow := l.flows[name]
+	if flow == nil {
+		flow = &Flow{level: l, name: name, counts: FlowCounts{Rejected: map[Refused]int{}}}
+		l.flows[name] = flow
+	}
+	return flow
 }
 
 // States returns what all levels are doing, sorted by name.
@@ -95,8 +112,8 @@ func (l *Level) state() LevelState {
 func (q *queue) state() QueueState {
 	state := QueueState{Waiting: len(q.waiting), Executing: q.executing, Seats: q.seats, Next: seatSeconds(q.next), Work: seatSeconds(q.work)}
 	for _, t := range q.waiting {
-		state.InitialSeats += t.work.Seats
-		state.MostSeats += t.work.most()
+		state.InitialSeats += t.Work.Seats
+		state.MostSeats += t.Work.most()
 	}
 	return state
 }
@@ -106,7 +123,7 @@ func (t *Ticket) state(numbers map[*queue]int, index int) RequestState {
 	if !ok {
 		number = -1 // its queue is gone
 	}
-	return RequestState{Queue: number, Index: index, Flow: t.flow.name, Distinguisher: t.distinguisher, Arrived: t.arrived, Started: t.started, Work: t.work, Details: t.details}
+	return RequestState{t.Request, number, index, t.flow.name, t.arrived, t.started}
 }
 
 // seatSeconds writes them as today's server does.
