@@ -26,7 +26,6 @@ func (m *Master) addBuiltIn(link *server.Link, base generic.Base) {
 	link.AddPostStartHook("start-system-namespaces-controller", m.BootstrapNamespaces)
 	link.AddPostStartHook("scheduling/bootstrap-system-priority-classes", hook(classes))
 	link.AddPostStartHook("priority-and-fairness-config-producer", hook(flows))
-	link.AddLoop(func(ctx context.Context) { flowcontrol.TellDangling(ctx, base) })
 	link.AddLoop(func(ctx context.Context) {
 		for util.Sleep(ctx, builtInPeriod) {
 			for _, create := range []func(context.Context) error{namespaces, classes, flows} {

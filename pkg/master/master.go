@@ -139,6 +139,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config.Chain, config.Around = chain, m.tracer.Handler
 	config.Guards = m.tracer.Guards(config.Guards)
 	m.observeLayers()
+	m.addFlowControl(chain)
 	if m.Second != nil {
 		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}

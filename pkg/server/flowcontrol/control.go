@@ -55,13 +55,16 @@ type configured struct {
 	classes []*Class // in the order in which they match
 }
 
-// Class is what a flow schema makes of requests.
+// Class is what a flow schema makes of requests. It must not be changed.
 type Class struct {
 	Schema *flowcontrolv1.FlowSchema
 	Level  *flowcontrolv1.PriorityLevelConfiguration
-	flow   *fairqueuing.Flow
-	by     flowcontrolv1.FlowDistinguisherMethodType // "" if its requests are one flow
-	retry  *retryAfter                               // of the level
+	// SchemaUID and LevelUID are the values of the headers of answers, made once.
+	SchemaUID, LevelUID []string
+
+	flow  *fairqueuing.Flow
+	by    flowcontrolv1.FlowDistinguisherMethodType // "" if its requests are one flow
+	retry *retryAfter                               // of the level
 }
 
 // New returns a Control that knows no numbers of objects before Run.
@@ -156,7 +159,8 @@ func (c *Control) configure(objects *Objects) (classes []*Class) {
 	made := c.set.Configure(all)
 	for _, schema := range schemas {
 		level := levels[schema.Spec.PriorityLevelConfiguration.Name]
-		class := &Class{Schema: schema, Level: level, flow: made[level.Name].Flow(schema.Name), retry: c.retries[level.Name]}
+		class := &Class{Schema: schema, Level: level, flow: made[level.Name].Flow(schema.Name), retry: c.retries[level.Name],
+			SchemaUID: []string{string(schema.UID)}, LevelUID: []string{string(level.UID)}}
 		if class.retry == nil {
 			class.retry = &retryAfter{}
 			c.retries[level.Name] = class.retry

@@ -336,6 +336,9 @@ func TestAFlowChoosesAmongItsHandOnly(t *testing.T) {
 	for card := range 64 {
 		assert.InDelta(t, 1000.*6/64, seen[card], 45, "card %d", card)
 	}
+	hand := make([]int, 2)
+	deal(hashOf("zeroq", "zeroq"), 4, hand)
+	assert.Equal(t, []int{2, 3}, hand, "as in kube-apiserver 1.36.3")
 	assert.NotEqual(t, hashOf("ab", "c"), hashOf("a", "bc"))
 }
 

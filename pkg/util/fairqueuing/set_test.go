@@ -18,7 +18,7 @@ func limits(s *Set) map[string]int {
 	return all
 }
 
-// The levels of a new server, with 600 seats. The limits are those that kube-apiserver 1.36.3 has then, according to its metrics.
+// The levels of a new server, with 600 seats. The numbers are those of kube-apiserver 1.36.3, according to its metrics.
 func TestTheSeatsAreDividedByShares(t *testing.T) {
 	t.Parallel()
 	s := NewSet(600)
@@ -30,6 +30,7 @@ func TestTheSeatsAreDividedByShares(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"exempt": 0, "catch-all": 13, "system": 74, "node-high": 98, "leader-election": 25, "workload-high": 98, "workload-low": 245, "global-default": 49}, nominal)
 	assert.Equal(t, map[string]int{"exempt": 0, "catch-all": 13, "system": 50, "node-high": 73, "leader-election": 25, "workload-high": 49, "workload-low": 24, "global-default": 24}, least)
+	assert.Equal(t, map[string]int{"exempt": 0, "catch-all": 30, "system": 117, "node-high": 170, "leader-election": 58, "workload-high": 114, "workload-low": 56, "global-default": 56}, limits(s))
 }
 
 func TestALevelBorrowsWhatOthersDoNotNeed(t *testing.T) {
