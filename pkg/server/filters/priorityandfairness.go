@@ -10,6 +10,7 @@ import (
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/server/flowcontrol"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/util/fairqueuing"
 )
 
 // The headers with the UIDs of what a request was classified as, in the form in which net/http keeps them.
@@ -38,7 +39,9 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		header := w.Header()
 		header[headerFlowSchema], header[headerPriorityLevel] = class.SchemaUID, class.LevelUID
 		arrived := time.Now()
-		ticket, err := class.Wait(ctx, &wanted, control.WorkOf(&wanted, req), waitUntil(ctx, record.Received, timeout), record)
+		until := waitUntil(ctx, record.Received, timeout)
+		ticket, err := class.Wait(ctx, &wanted, fairqueuing.Request{Work: control.WorkOf(&wanted, req), Until: until, Details: record,
+			Waits: func() { prolong(w, req, until) }})
 		begun := time.Now()
 		if m != nil && class.Level.Spec.Exempt == nil {
 			m.Waited(class.Level.Name, class.Schema.Name, err == nil, begun.Sub(arrived))
@@ -74,4 +77,16 @@ func waitUntil(ctx context.Context, received time.Time, timeout time.Duration) t
 		timeout = deadline.Sub(received)
 	}
 	return received.Add(min(timeout/4, longestWait))
+}
+
+// prolong lets the connection of a request wait: net/http would end it when the time to read the request, or to answer a short one, is over.
+func prolong(w http.ResponseWriter, req *http.Request, until time.Time) {
+	control, later := http.NewResponseController(w), until.Add(readTime)
+	if req.ContentLength == 0 {
+		later = time.Time{} // there is nothing to read
+	}
+	_ = control.SetReadDeadline(later) // a connection without deadlines needs none
+	if _, ok := req.Context().Deadline(); !ok && (req.Method == http.MethodGet || req.Method == http.MethodHead) {
+		_ = control.SetWriteDeadline(until.Add(readTime)) // the others have more
+	}
 }

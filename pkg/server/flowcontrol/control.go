@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,9 +102,9 @@ func (c *Control) Classify(a *authorizer.Attributes) *Class {
 	return classes[slices.IndexFunc(classes, func(class *Class) bool { return class.Schema.Name == flowcontrolv1.FlowSchemaNameCatchAll })]
 }
 
-// Wait waits until a request may be served, or its time is over. Done must be called on the ticket. The error is fairqueuing.Refused.
-func (c *Class) Wait(ctx context.Context, a *authorizer.Attributes, work fairqueuing.Work, until time.Time, details any) (*fairqueuing.Ticket, error) {
-	r := fairqueuing.Request{Work: work, Until: until, Details: details}
+// Wait waits until a request may be served, or its time is over. It names the flow of the request. Done must be called on the ticket. The
+// error is fairqueuing.Refused.
+func (c *Class) Wait(ctx context.Context, a *authorizer.Attributes, r fairqueuing.Request) (*fairqueuing.Ticket, error) {
 	switch c.by {
 	case flowcontrolv1.FlowDistinguisherMethodByUserType:
 		r.Distinguisher = a.User.Name

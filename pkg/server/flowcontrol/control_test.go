@@ -124,7 +124,7 @@ func TestFlowsAreTheUsersOrTheNamespaces(t *testing.T) {
 		}
 		c, _ := controlOf(10, &flowcontrol.Objects{Schemas: []*flowcontrolv1.FlowSchema{own},
 			Levels: []*flowcontrolv1.PriorityLevelConfiguration{levelNamed("a", &flowcontrolv1.QueuingConfiguration{Queues: 4, HandSize: 2, QueueLengthLimit: 5})}}, nil)
-		ticket, err := c.Classify(by("ann")).Wait(t.Context(), by("ann"), fairqueuing.Work{Seats: 1}, time.Time{}, nil)
+		ticket, err := c.Classify(by("ann")).Wait(t.Context(), by("ann"), fairqueuing.Request{Work: fairqueuing.Work{Seats: 1}})
 		require.NoError(t, err)
 		assert.Equal(t, want, c.States()[0].Executing[0].Distinguisher)
 		ticket.Done()

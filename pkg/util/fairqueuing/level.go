@@ -71,6 +71,9 @@ func (f *Flow) Wait(ctx context.Context, r Request) (*Ticket, error) {
 	if isServed {
 		return t, nil
 	}
+	if t.Waits != nil {
+		t.Waits()
+	}
 	var late <-chan time.Time
 	if !t.Until.IsZero() {
 		timer := time.NewTimer(time.Until(t.Until))
