@@ -1,6 +1,5 @@
-// Command decisions asks today's kube-apiserver who may do what, with ABAC, with RBAC and as a node, and whom it takes the
-// owners of tokens for. It compares its answers with those that the tests of authorizers and authenticators know, or writes
-// them.
+// Command decisions asks today's kube-apiserver who may do what, with ABAC, with RBAC and as a node, whom it takes the owners of
+// tokens for, and on which priority level requests are. It compares its answers with those that the tests here know, or writes them.
 package main
 
 import (
@@ -25,10 +24,11 @@ var recordings = []struct {
 	file string
 	ask  func(ctx context.Context, r *recorder, file string) (after []byte, err error)
 }{
-	{"authorizer/abac/testdata/decisions.json", decisions(askABAC)},
-	{"authorizer/rbac/testdata/decisions.json", decisions(askRBAC)},
-	{"authorizer/node/testdata/decisions.json", decisions(askNodes)},
-	{"authenticator/authenticatortest/testdata/tokens.json", askTokens},
+	{"auth/authorizer/abac/testdata/decisions.json", decisions(askABAC)},
+	{"auth/authorizer/rbac/testdata/decisions.json", decisions(askRBAC)},
+	{"auth/authorizer/node/testdata/decisions.json", decisions(askNodes)},
+	{"auth/authenticator/authenticatortest/testdata/tokens.json", askTokens},
+	{"rest/flowcontrol/testdata/classes.json", askFlows},
 }
 
 // decisions adapts what asks about decisions of authorizers.
@@ -47,7 +47,7 @@ func decisions(ask func(context.Context, *recorder, *authorizertest.Recording) e
 
 func main() {
 	programs := flag.String("programs", "bin", "the folder with kube-apiserver and etcd")
-	folder := flag.String("auth", "pkg/auth", "the folder with authorizers, authenticators and their recordings")
+	folder := flag.String("packages", "pkg", "the folder with the packages that have the recordings")
 	only := flag.String("only", "", "only the recordings whose file names have this in them")
 	write := flag.Bool("write", false, "write the answers instead of comparing them")
 	flag.Parse()

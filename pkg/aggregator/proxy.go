@@ -58,6 +58,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	if request.RecordOf(ctx).Info.Unlimited {
 		defer context.AfterFunc(s.Serving, cancel)()
 		proxy.Unlimit(w)
+		request.Begun(ctx) // the other server knows when it has
 	}
 	sender := httputil.ReverseProxy{
 		Transport: v.remote.http,

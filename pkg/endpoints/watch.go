@@ -17,6 +17,7 @@ import (
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/endpoints/stream"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/server/request"
 )
 
 const (
@@ -94,6 +95,7 @@ func (r *call) watch() error {
 		s.out.Limit()
 	})()
 	defer r.resource.OnRemoval(cancel)()
+	request.Begun(ctx)
 	s.serve(ctx)
 	return nil
 }

@@ -146,6 +146,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	if issuer := m.o.Authentication.OpenID; issuer != nil {
 		chain.AddLoop(issuer.Run)
 	}
+	m.addFlowControl(chain)
 	if m.Second != nil {
 		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}

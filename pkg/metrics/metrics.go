@@ -28,6 +28,7 @@ type Metrics struct {
 	storeCalls   storeCallMetrics
 	syncDuration prometheus.Observer
 	syncErrors   prometheus.Counter
+	flows        flowMetrics
 }
 
 // description describes a metric, even one without a value.
@@ -56,6 +57,7 @@ func New(build version.Info) *Metrics {
 	m.attempts = m.counter("authentication_attempts", "Requests at the secure port by whether their sender is known: success, failure or error.", "result")
 	m.decisions = m.counter("authorization_attempts_total", "What was decided about requests and impersonations: allowed, denied, no-opinion or error.", "result")
 	m.storeCalls = m.makeStoreCalls()
+	m.flows = m.makeFlows()
 	m.syncDuration = m.histogram("kube2014_endpoints_sync_duration_seconds", "Time to bring the endpoints of all services up to date, in seconds.",
 		prometheus.ExponentialBuckets(.001, 2, 15)).WithLabelValues()
 	m.syncErrors = m.counter("kube2014_endpoints_sync_errors_total", "Failures to bring the endpoints of all services up to date.").WithLabelValues()

@@ -23,6 +23,7 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/util/fairqueuing"
 )
 
 // seen returns metrics of which each has been seen once.
@@ -40,6 +41,12 @@ func seen() *Metrics {
 	_, _, _ = m.Authorizer(authorizer.AlwaysAllow{}).Authorize(req.Context(), authorizer.Attributes{User: &user.Info{}})
 	m.StoreCalled(StoreCall{"get", "", "pods"}, time.Second, true)
 	m.ReadStored(func() []Stored { return []Stored{{"", "pods", 7, 1_000_000_000_000_042}} })
+	m.Waited("system", "system-nodes", false, time.Second)
+	m.Executed("system", "system-nodes", true, time.Second)
+	m.ReadFlows(func() []fairqueuing.LevelState {
+		return []fairqueuing.LevelState{{Name: "system", Quota: fairqueuing.Quota{Nominal: 74, Least: 50, Most: 674, High: 3, Average: 1.5}, Limit: 60,
+			Flows: []fairqueuing.FlowCounts{{Name: "system-nodes", Waiting: 4, Executing: 3, Seats: 5, Dispatched: 9, Rejected: map[fairqueuing.Refused]int{fairqueuing.QueueFull: 2}}}}}
+	})
 	return m
 }
 
@@ -345,4 +352,20 @@ func TestAHandleIsResolvedOnceHoweverManyWantIt(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+func TestLevelsTellTheirSeatsAndFlowsTheirRequests(t *testing.T) {
+	t.Parallel()
+	m := seen()
+	const of, schema = `{priority_level="system"} `, `{flow_schema="system-nodes",priority_level="system"} `
+	for name, want := range map[string]string{
+		"nominal_limit_seats": of + "74", "lower_limit_seats": of + "50", "upper_limit_seats": of + "674", "current_limit_seats": of + "60",
+		"demand_seats_high_watermark": of + "3", "demand_seats_average": of + "1.5",
+		"dispatched_requests_total": schema + "9", "current_inqueue_requests": schema + "4", "current_executing_requests": schema + "3", "current_executing_seats": schema + "5",
+		"rejected_requests_total":             `{flow_schema="system-nodes",priority_level="system",reason="queue-full"} 2`,
+		"request_wait_duration_seconds_count": `{execute="false",flow_schema="system-nodes",priority_level="system"} 1`,
+		"request_execution_seconds_sum":       `{flow_schema="system-nodes",priority_level="system",type="watch"} 1`,
+	} {
+		assert.Equal(t, "apiserver_flowcontrol_"+name+want+"\n", text(t, m, "apiserver_flowcontrol_"+name))
+	}
 }

@@ -46,6 +46,8 @@ type GenericOptions struct {
 	MaxReads           int // bounds concurrent requests that only read; 0 for no limit
 	MaxChanges         int // bounds concurrent requests that may change objects; 0 for no limit
 	CORSAllowedOrigins []*regexp.Regexp
+	// PriorityAndFairness lets requests wait by their priority level, of which all together have as many seats as both limits.
+	PriorityAndFairness bool
 
 	origins util.StringList
 }
@@ -62,10 +64,11 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(value[time.Duration]{&o.ShutdownDelay, asDuration}, "shutdown_delay_duration", "")
 	flags.Var(value[int]{&o.MaxReads, asCount}, "max_requests_inflight", "")
 	flags.Var(value[int]{&o.MaxChanges, asCount}, "max_mutating_requests_inflight", "")
+	flags.Var(value[bool]{&o.PriorityAndFairness, asBool}, "enable_priority_and_fairness", "")
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 
-func (o *GenericOptions) validate(map[string]bool) (errs problems) {
+func (o *GenericOptions) validate(given map[string]bool) (errs problems) {
 	switch {
 	case !strings.HasPrefix(o.Prefix, "/"):
 		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
@@ -82,6 +85,11 @@ func (o *GenericOptions) validate(map[string]bool) (errs problems) {
 	errs.addIf(o.ShutdownDelay < 0, "-shutdown_delay_duration: %s is negative", o.ShutdownDelay)
 	errs.addIf(o.MaxReads < 0, "-max_requests_inflight: %d is negative", o.MaxReads)
 	errs.addIf(o.MaxChanges < 0, "-max_mutating_requests_inflight: %d is negative", o.MaxChanges)
+	isLimited := o.MaxReads > 0 || o.MaxChanges > 0
+	if !given["enable_priority_and_fairness"] {
+		o.PriorityAndFairness = given["secure_port"] && isLimited // at the insecure port all are exempt
+	}
+	errs.addIf(o.PriorityAndFairness && !isLimited, "-enable_priority_and_fairness: -max_requests_inflight and -max_mutating_requests_inflight are both 0: there is nothing to share")
 	for _, origin := range o.origins {
 		expression, err := regexp.Compile(origin)
 		if err != nil {

@@ -198,3 +198,31 @@ func TestTheNumbersOfRequestsAtOnceAreNumbersThatAreNotNegative(t *testing.T) {
 		assert.ErrorContains(t, err, "is not a number")
 	}
 }
+
+func TestPriorityLevelsShareTheRequestsWhereUsersAreKnown(t *testing.T) {
+	t.Parallel()
+	secure := []string{"-secure_port", "0"}
+	for name, row := range map[string]struct {
+		args []string
+		on   bool
+	}{
+		"at the insecure port":        {nil, false},
+		"there, too, if it is asked":  {[]string{"-enable_priority_and_fairness"}, true},
+		"at the secure port":          {secure, true},
+		"not if it is refused":        {append(secure, "--enable-priority-and-fairness=false"), false},
+		"not if nothing is limited":   {append(secure, "-max_requests_inflight=0", "-max_mutating_requests_inflight=0"), false},
+		"if one of both is unlimited": {append(secure, "-max_requests_inflight=0"), true},
+	} {
+		o, err := Parse(row.args)
+		require.NoError(t, err, name)
+		assert.Equal(t, row.on, o.Generic.PriorityAndFairness, name)
+	}
+	_, err := Parse([]string{"-enable_priority_and_fairness", "-max_requests_inflight=0", "-max_mutating_requests_inflight=0"})
+	assert.EqualError(t, err, "-enable_priority_and_fairness: -max_requests_inflight and -max_mutating_requests_inflight are both 0: there is nothing to share")
+	o, err := ParseKubeAPIServer(nil)
+	require.NoError(t, err)
+	assert.True(t, o.Generic.PriorityAndFairness)
+	o, err = ParseKubeAPIServer([]string{"--insecure-port=8080", "--secure-port=0"})
+	require.NoError(t, err)
+	assert.False(t, o.Generic.PriorityAndFairness)
+}

@@ -37,6 +37,10 @@ the server:
                        health do not count (default 400)
   -max_mutating_requests_inflight N  the same for requests that change something
                        (default 200)
+  -enable_priority_and_fairness  instead of both limits, priority levels share as many
+                       requests, which wait for each other, as FlowSchemas and
+                       PriorityLevelConfigurations say (default true with
+                       -secure_port, unless both limits are 0)
   -cors_allowed_origins LIST  regular expressions: pages of these origins may read what
                        the server answers
   -shutdown_delay_duration TIME  how long /readyz fails before the ports are closed

@@ -20,7 +20,11 @@ type Guards struct {
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler := http.Handler(http.HandlerFunc(filters.Serve))
 	handler = filters.WithAuthorization(handler, guards.Authorizer)
-	handler = filters.WithMaxInFlightLimit(handler, c.limits)
+	if c.FlowControl != nil {
+		handler = filters.WithPriorityAndFairness(handler, c.FlowControl, c.limits, c.Metrics, c.RequestTimeout)
+	} else {
+		handler = filters.WithMaxInFlightLimit(handler, c.limits)
+	}
 	handler = filters.WithImpersonation(handler, guards.Authorizer)
 	handler = filters.WithAudit(handler, c.Audit)
 	handler = filters.WithAuthentication(handler, guards.Authenticator, c.Audit)

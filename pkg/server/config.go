@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/audit"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/server/filters"
+	"kube2014/pkg/server/flowcontrol"
 	"kube2014/pkg/server/healthz"
 )
 
@@ -32,14 +33,15 @@ type Config struct {
 
 	Audit *audit.Auditor // of both ports, nil for none
 
-	RequestTimeout     time.Duration // of requests that are not long-running
-	GetsWait           bool          // GETs may block on another process, so they time out
-	ReadTimeout        time.Duration // to read a request
-	WriteTimeout       time.Duration // to answer one that keeps the limits of 2014, and changes nothing
-	MaxReads           int           // limit of concurrent requests that only read, at all ports; 0 for none
-	MaxChanges         int           // limit of all other concurrent requests; 0 for none
-	DrainTimeout       time.Duration // for requests in flight when the server ends
-	ShutdownDelay      time.Duration // between the failure of /readyz and the end of new connections
+	RequestTimeout     time.Duration        // of requests that are not long-running
+	GetsWait           bool                 // GETs may block on another process, so they time out
+	ReadTimeout        time.Duration        // to read a request
+	WriteTimeout       time.Duration        // to answer one that keeps the limits of 2014, and changes nothing
+	MaxReads           int                  // limit of concurrent requests that only read, at all ports; 0 for none
+	MaxChanges         int                  // limit of all other concurrent requests; 0 for none
+	FlowControl        *flowcontrol.Control // instead of both limits; nil for none
+	DrainTimeout       time.Duration        // for requests in flight when the server ends
+	ShutdownDelay      time.Duration        // between the failure of /readyz and the end of new connections
 	CORSAllowedOrigins []*regexp.Regexp
 	Profiling          bool
 
@@ -105,7 +107,7 @@ func (c *Config) Complete() CompletedConfig {
 func (c CompletedConfig) New() *Server {
 	quiet := *c.Config
 	quiet.silent = true
-	quiet.limits = filters.NewLimits(0, 0) // a request may wait for what a part does
+	quiet.limits, quiet.FlowControl = filters.NewLimits(0, 0), nil // a request may wait for what a part does
 	return &Server{
 		config:   c.Config,
 		loopback: c.BuildHandlerChain(&quiet, Guards{}),

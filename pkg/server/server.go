@@ -60,6 +60,11 @@ func (s *Server) PrepareRun() PreparedServer {
 	if s.config.Metrics != nil {
 		s.config.Mux.Handle("/metrics", s.config.Metrics.Handler())
 	}
+	if s.config.FlowControl != nil {
+		for path, handler := range s.config.FlowControl.Handlers() {
+			s.config.Mux.Handle(path, handler)
+		}
+	}
 	if s.config.Profiling {
 		installProfiling(s.config.Mux)
 	}

@@ -59,15 +59,18 @@ func (i *Info) Known() *Info {
 	return &known
 }
 
-const serviceAccount = "system:serviceaccount:"
+// ServiceAccountPrefix is before the namespace in the user name of a service account.
+const ServiceAccountPrefix = "system:serviceaccount:"
 
 // ServiceAccount returns the user name of a service account.
-func ServiceAccount(namespace, name string) string { return serviceAccount + namespace + ":" + name }
+func ServiceAccount(namespace, name string) string {
+	return ServiceAccountPrefix + namespace + ":" + name
+}
 
 // SplitServiceAccount returns the service account of a user name. Ok is false if the name is not
 // that of one.
 func SplitServiceAccount(user string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(user, serviceAccount)
+	rest, ok := strings.CutPrefix(user, ServiceAccountPrefix)
 	if !ok {
 		return "", "", false
 	}

@@ -21,8 +21,12 @@ const (
 	levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
 )
 
+func baseOf() generic.Base {
+	return generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+}
+
 func open(t *testing.T) (*Door, generic.Base) {
-	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	b := baseOf()
 	return OpenWith(t, flowcontrol.Resources(b)...), b
 }
 

@@ -1,4 +1,4 @@
-// Package flowcontrol has which requests are served first. It only stores that: nothing queues requests (K67).
+// Package flowcontrol has which requests are served first. The server follows it where priority and fairness is on.
 package flowcontrol
 
 import (

@@ -18,6 +18,8 @@ type Record struct {
 	User     *user.Info
 	Received time.Time
 	Observer Observer // nil for none
+	// Begun is called when a watch has begun: from then on it waits for changes. It may be called again, and is nil if nobody waits for it.
+	Begun func()
 	// Authorize returns an error if the user may not do to the object of the request what a verb says: an update may create it,
 	// and to execute a command by GET, as browsers must, needs the verb of a POST.
 	// It is nil if everybody may do everything.
@@ -55,6 +57,13 @@ type Observer interface {
 	// Annotate receives the reason of a decision. Keys are those of today's server. The first
 	// value of a key stays.
 	Annotate(key, value string)
+}
+
+// Begun tells that a watch has begun.
+func Begun(ctx context.Context) {
+	if record := RecordOf(ctx); record != nil && record.Begun != nil {
+		record.Begun()
+	}
 }
 
 // ObserverFrom returns the observer of a request, one that does nothing if there is none.
