@@ -79,7 +79,7 @@ func TestMiceAreServedWhileAnElephantWaits(t *testing.T) {
 		assert.Equal(t, http.StatusOK, ask(s.SecureHandler(), "GET", "/quick", "Authorization: root").Code, "a master is exempt")
 		assert.Equal(t, http.StatusOK, ask(s.InsecureHandler(), "POST", "/quick").Code, "and so is the insecure port")
 		mice := b.flood(s.SecureHandler(), 40, "POST", "/quick", "Authorization: mouse")
-		assert.Len(t, control.States()[2].Waiting, 200+40)
+		assert.Len(t, control.Details()[2].Waiting, 200+40)
 		close(b.release)
 		assert.Equal(t, map[int]int{200: 210, 429: 790}, elephants(), "ten are served, and four queues are full")
 		assert.Equal(t, map[int]int{200: 40}, mice())
@@ -130,7 +130,7 @@ func (w watchable) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(out, "at last") // the recorder takes all
 }
 
-func TestAWatchHasSeatsUntilItHasBegunAndOtherLongRequestsHaveNone(t *testing.T) {
+func TestK128AWatchHasSeatsUntilItHasBegunAndOtherLongRequestsHaveNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watchable{newBusy(), make(chan struct{})}
@@ -156,7 +156,7 @@ func TestARequestThatPanicsGivesItsSeatsBack(t *testing.T) {
 	assert.Equal(t, http.StatusInternalServerError, ask(s.SecureHandler(), "GET", "/broken", "Authorization: ann").Code)
 	assert.Equal(t, http.StatusInternalServerError, ask(s.SecureHandler(), "GET", "/broken?watch", "Authorization: ann").Code)
 	assert.Equal(t, http.StatusOK, ask(s.SecureHandler(), "GET", "/bear", "Authorization: ann").Code)
-	assert.Zero(t, control.States()[2].Seats)
+	assert.Zero(t, control.Details()[2].Seats)
 }
 
 func TestWhoIsGoneDoesNotWait(t *testing.T) {
@@ -170,10 +170,10 @@ func TestWhoIsGoneDoesNotWait(t *testing.T) {
 		gone, leave := context.WithCancel(t.Context())
 		go s.SecureHandler().ServeHTTP(httptest.NewRecorder(), req.WithContext(gone))
 		synctest.Wait()
-		assert.Len(t, control.States()[2].Waiting, 1)
+		assert.Len(t, control.Details()[2].Waiting, 1)
 		leave()
 		synctest.Wait()
-		assert.Empty(t, control.States()[2].Waiting)
+		assert.Empty(t, control.Details()[2].Waiting)
 		close(b.release)
 		held()
 	})

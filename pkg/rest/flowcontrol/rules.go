@@ -2,11 +2,11 @@ package flowcontrol
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
@@ -40,11 +40,26 @@ func flowRules(c *check.Errors, now, _ *flowcontrolv1.FlowSchema) {
 			c.Some(at.Child("apiGroups"), len(of.APIGroups), "resource rules must supply at least one api group")
 			c.Some(at.Child("resources"), len(of.Resources), "resource rules must supply at least one resource")
 			c.RequiredIf(len(of.Namespaces) == 0 && !of.ClusterScope, at.Child("namespaces"), "resource rules that are not cluster scoped must supply at least one namespace")
+			onlyStar(c, at.Child("apiGroups"), of.APIGroups, "api groups")
+			onlyStar(c, at.Child("resources"), of.Resources, "resources")
+			if !onlyStar(c, at.Child("namespaces"), of.Namespaces, "namespaces") {
+				for k, namespace := range of.Namespaces {
+					for _, why := range validation.IsDNS1123Label(namespace) {
+						c.Add(field.Invalid(at.Child("namespaces").Index(k), namespace, "each member of this list must be '*' or a DNS-1123 label; "+why))
+					}
+				}
+			}
 		}
 		for j, of := range rule.NonResourceRules {
 			at := at.Child("nonResourceRules").Index(j)
 			verbsOf(c, of.Verbs, at)
-			c.Some(at.Child("nonResourceURLs"), len(of.NonResourceURLs), "nonResourceURLs must contain at least one value")
+			at = at.Child("nonResourceURLs")
+			c.Some(at, len(of.NonResourceURLs), "nonResourceURLs must contain at least one value")
+			if !onlyStar(c, at, of.NonResourceURLs, "non-resource URLs") {
+				for k, path := range of.NonResourceURLs {
+					c.InvalidIf(whyNoPath(path) != "", at.Index(k), path, whyNoPath(path))
+				}
+			}
 		}
 	}
 	if !isMandatory(now.Name) {
@@ -64,65 +79,53 @@ func subject(c *check.Errors, who flowcontrolv1.Subject, at *field.Path) {
 		c.RequiredIf(kind == who.Kind && !set, at.Child(part), fmt.Sprintf("%s is required when subject kind is '%s'", part, kind))
 	}
 	check.Supported(c, at.Child("kind"), who.Kind, kinds...)
+	switch {
+	case who.Kind == kinds[0] && who.Group != nil:
+		c.RequiredIf(who.Group.Name == "", at.Child("group", "name"), "")
+	case who.Kind == kinds[2] && who.User != nil:
+		c.RequiredIf(who.User.Name == "", at.Child("user", "name"), "")
+	case who.Kind == kinds[1] && who.ServiceAccount != nil:
+		name, namespace, at := who.ServiceAccount.Name, who.ServiceAccount.Namespace, at.Child("serviceAccount")
+		c.RequiredIf(name == "", at.Child("name"), "")
+		if name != "" && name != "*" {
+			c.Each(at.Child("name"), name, validation.IsDNS1123Subdomain(name))
+		}
+		c.RequiredIf(namespace == "", at.Child("namespace"), "must specify namespace for service account")
+		if namespace != "" {
+			c.Each(at.Child("namespace"), namespace, validation.IsDNS1123Label(namespace))
+		}
+	}
+}
+
+// onlyStar reports whether a list has a star, which must be alone then. What are the others.
+func onlyStar(c *check.Errors, at *field.Path, list []string, what string) bool {
+	has := slices.Contains(list, "*")
+	c.InvalidIf(has && len(list) > 1, at, list, "if '*' is present, must not specify other "+what)
+	return has
+}
+
+func whyNoPath(path string) string {
+	switch {
+	case path == "":
+		return "must not be empty"
+	case !strings.HasPrefix(path, "/"):
+		return "must start with slash"
+	case strings.Contains(path, " "):
+		return "must not contain white-space"
+	case strings.Contains(path, "//"):
+		return "must not contain double slash"
+	case strings.Contains(strings.TrimSuffix(path, "/*"), "*"):
+		return "wildcard can only do suffix matching"
+	}
+	return ""
 }
 
 func verbsOf(c *check.Errors, list []string, at *field.Path) {
 	c.Some(at.Child("verbs"), len(list), "verbs must contain at least one value")
-	if slices.ContainsFunc(list, func(verb string) bool { return verb != "*" && !slices.Contains(verbs, verb) }) {
-		c.Add(field.NotSupported(at.Child("verbs"), list, verbs))
-	}
-}
-
-func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {
-	spec, at := &now.Spec, specPath.Child("type")
-	isExempt := spec.Type == flowcontrolv1.PriorityLevelEnablementExempt
-	c.InvalidIf(isExempt != (now.Name == exempt), at, spec.Type, "must be 'Exempt' if and only if `name` is 'exempt'")
-	check.RequireSupported(c, at, spec.Type, flowcontrolv1.PriorityLevelEnablementExempt, flowcontrolv1.PriorityLevelEnablementLimited)
-	switch spec.Type {
-	case flowcontrolv1.PriorityLevelEnablementExempt:
-		c.Forbid(spec.Limited != nil, specPath.Child("limited"), "must be nil if the type is not Limited")
-	case flowcontrolv1.PriorityLevelEnablementLimited:
-		c.Forbid(spec.Exempt != nil, specPath.Child("exempt"), "must be nil if the type is Limited")
-		if spec.Limited == nil {
-			c.Add(field.Required(specPath.Child("limited"), "must not be empty when type is Limited"))
-		} else {
-			limit(c, spec.Limited, specPath.Child("limited"))
-		}
-	}
-	if !isMandatory(now.Name) {
+	if onlyStar(c, at.Child("verbs"), list, "verbs") {
 		return
 	}
-	for _, level := range builtInLevels() {
-		if level.Name != now.Name {
-			continue
-		}
-		detail, wanted := fmt.Sprintf("spec of '%s' must equal the fixed value", now.Name), level.Spec
-		if now.Name == exempt {
-			detail, wanted.Exempt = "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value", spec.Exempt
-		}
-		c.InvalidIf(!check.Same(*spec, wanted), specPath, *spec, detail)
-	}
-}
-
-// mostEntropy is the number of bits of a hash that may be used to deal a hand of queues.
-const mostEntropy = 60
-
-func limit(c *check.Errors, limited *flowcontrolv1.LimitedPriorityLevelConfiguration, at *field.Path) {
-	at = at.Child("limitResponse")
-	response := &limited.LimitResponse
-	check.RequireSupported(c, at.Child("type"), response.Type, flowcontrolv1.LimitResponseTypeQueue, flowcontrolv1.LimitResponseTypeReject)
-	q, at := response.Queuing, at.Child("queuing")
-	switch {
-	case response.Type == flowcontrolv1.LimitResponseTypeReject:
-		c.Forbid(q != nil, at, "must be nil if limited.limitResponse.type is not Limited")
-	case response.Type == flowcontrolv1.LimitResponseTypeQueue && q == nil:
-		c.Add(field.Required(at, "must not be empty if limited.limitResponse.type is Limited"))
-	case response.Type == flowcontrolv1.LimitResponseTypeQueue:
-		c.InvalidIf(q.QueueLengthLimit <= 0, at.Child("queueLengthLimit"), q.QueueLengthLimit, "must be positive")
-		c.InvalidIf(q.Queues <= 0, at.Child("queues"), q.Queues, "must be positive")
-		c.InvalidIf(q.HandSize <= 0, at.Child("handSize"), q.HandSize, "must be positive")
-		c.InvalidIf(q.HandSize > q.Queues, at.Child("handSize"), q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues))
-		c.InvalidIf(math.Ceil(math.Log2(float64(q.Queues))*float64(q.HandSize)) > mostEntropy, at.Child("handSize"), q.HandSize,
-			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues, q.HandSize, mostEntropy))
+	if slices.ContainsFunc(list, func(verb string) bool { return !slices.Contains(verbs, verb) }) {
+		c.Add(field.NotSupported(at.Child("verbs"), list, verbs))
 	}
 }

@@ -87,8 +87,11 @@ func (c *Control) Run(ctx context.Context) {
 	}
 }
 
-// States returns what the levels are doing, sorted by name. The details of a request are its *request.Record.
-func (c *Control) States() []fairqueuing.LevelState { return c.set.States() }
+// States returns what the levels are doing, sorted by name, without their requests and queues.
+func (c *Control) States() []fairqueuing.LevelState { return c.set.States(false) }
+
+// Details returns that with their requests, whose details are their *request.Record, and queues.
+func (c *Control) Details() []fairqueuing.LevelState { return c.set.States(true) }
 
 // Classify returns the class of a request: the first one that matches.
 func (c *Control) Classify(a *authorizer.Attributes) *Class {

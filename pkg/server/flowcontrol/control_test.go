@@ -95,6 +95,10 @@ func TestALevelThatIsNotPossibleIsAsGoodAsNone(t *testing.T) {
 		"both": func(l *flowcontrolv1.PriorityLevelConfiguration) {
 			l.Spec.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{}
 		},
+		"it lends all twice": func(l *flowcontrolv1.PriorityLevelConfiguration) { l.Spec.Limited.LendablePercent = new(int32(200)) },
+		"fewer than no seats": func(l *flowcontrolv1.PriorityLevelConfiguration) {
+			l.Spec.Limited.NominalConcurrencyShares = new(int32(-1))
+		},
 		"neither":                func(l *flowcontrolv1.PriorityLevelConfiguration) { l.Spec.Limited = nil },
 		"queues without numbers": func(l *flowcontrolv1.PriorityLevelConfiguration) { l.Spec.Limited.LimitResponse.Type = "Queue" },
 		"a hand of all queues": func(l *flowcontrolv1.PriorityLevelConfiguration) {
@@ -126,12 +130,12 @@ func TestFlowsAreTheUsersOrTheNamespaces(t *testing.T) {
 			Levels: []*flowcontrolv1.PriorityLevelConfiguration{levelNamed("a", &flowcontrolv1.QueuingConfiguration{Queues: 4, HandSize: 2, QueueLengthLimit: 5})}}, nil)
 		ticket, err := c.Classify(by("ann")).Wait(t.Context(), by("ann"), fairqueuing.Request{Work: fairqueuing.Work{Seats: 1}})
 		require.NoError(t, err)
-		assert.Equal(t, want, c.States()[0].Executing[0].Distinguisher)
+		assert.Equal(t, want, c.Details()[0].Executing[0].Distinguisher)
 		ticket.Done()
 	}
 }
 
-func TestAListCostsASeatForAHundredObjects(t *testing.T) {
+func TestK125AListCostsASeatForAHundredObjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := controlOf(10, &flowcontrol.Objects{}, map[schema.GroupResource]int{{Resource: "pods"}: 730, {Group: "apps", Resource: "deployments"}: 5000})

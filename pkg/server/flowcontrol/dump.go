@@ -20,10 +20,10 @@ const DebugPath = "/debug/api_priority_and_fairness/"
 // Handlers returns handlers that show what the levels are doing, in the form of today's server, by their paths.
 func (c *Control) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		DebugPath + "dump_priority_levels": table(func(*http.Request) [][]string { return levelRows(c.States()) }),
-		DebugPath + "dump_queues":          table(func(*http.Request) [][]string { return queueRows(c.States()) }),
+		DebugPath + "dump_priority_levels": table(func(*http.Request) [][]string { return levelRows(c.Details()) }),
+		DebugPath + "dump_queues":          table(func(*http.Request) [][]string { return queueRows(c.Details()) }),
 		DebugPath + "dump_requests": table(func(req *http.Request) [][]string {
-			return requestRows(c.States(), req.URL.Query().Get("includeRequestDetails") != "")
+			return requestRows(c.Details(), req.URL.Query().Get("includeRequestDetails") != "")
 		}),
 	}
 }

@@ -33,6 +33,9 @@ func settingsOf(level *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Se
 	if limited.BorrowingLimitPercent != nil {
 		s.Borrowable = new(int(*limited.BorrowingLimitPercent))
 	}
+	if s.Shares < 0 || s.Lendable < 0 || s.Lendable > 100 || s.Borrowable != nil && *s.Borrowable < 0 {
+		return s, errors.New("its shares, or what it lends and borrows, are not possible")
+	}
 	queuing := limited.LimitResponse.Queuing
 	if (limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue) != (queuing != nil) {
 		return s, errors.New("it has queues if its type is Queue, and else none")

@@ -119,11 +119,11 @@ func TestAFullQueueRefuses(t *testing.T) {
 		assert.EqualError(t, err, "the request is refused: queue-full")
 		cancel()
 		waiting.Wait()
-		counts := l.state().Flows[0]
+		counts := l.state(true).Flows[0]
 		assert.Equal(t, FlowCounts{Name: "a", Executing: 1, Seats: 1, Dispatched: 1, Rejected: map[Refused]int{QueueFull: 1, TimeOut: 2}}, counts)
 		ticket.Done()
 		ticket.Done()
-		assert.Zero(t, l.state().Seats, "it is given back once")
+		assert.Zero(t, l.state(true).Seats, "it is given back once")
 	})
 }
 
@@ -192,10 +192,10 @@ func TestSeatsAreKeptWhileARequestLingers(t *testing.T) {
 				_, err := serve(t.Context(), l.Flow("a"), "", Work{Seats: 1, FinalSeats: 4, Linger: time.Second}, time.Second)
 				require.NoError(t, err)
 				time.Sleep(row.lingers - time.Nanosecond)
-				assert.Equal(t, row.seats, l.state().Seats)
+				assert.Equal(t, row.seats, l.state(true).Seats)
 				time.Sleep(time.Nanosecond)
 				synctest.Wait()
-				assert.Zero(t, l.state().Seats)
+				assert.Zero(t, l.state(true).Seats)
 				assert.Equal(t, 0, l.active)
 				assert.Zero(t, l.virt)
 			})
@@ -210,7 +210,7 @@ func TestAnExemptLevelCountsOnly(t *testing.T) {
 		_, err := l.Flow("a").Wait(t.Context(), Request{Work: Work{Seats: 10}})
 		require.NoError(t, err)
 	}
-	assert.Equal(t, 200, l.state().Seats)
+	assert.Equal(t, 200, l.state(true).Seats)
 }
 
 // A model only counts: with any settings, what is served never takes more seats than there are, and no seat that the next one wants is
@@ -314,7 +314,7 @@ func TestManyAtOnceAreServedAndRefused(t *testing.T) {
 				if j%50 == 0 {
 					s.Adjust()
 					s.Configure(settings)
-					s.States()
+					s.States(true)
 				}
 			}
 		})

@@ -16,9 +16,9 @@ type LevelState struct {
 	Seats               int // in use
 	Dispatched          int // since the level was made, as the next two
 	Rejected, Cancelled int
+	Flows               []FlowCounts   // sorted by name
 	Waiting, Executing  []RequestState // in the order of the queues
 	Queues              []QueueState
-	Flows               []FlowCounts // sorted by name
 }
 
 // QueueState is what a queue is doing.
@@ -67,19 +67,19 @@ func (l *Level) Flow(name string) *Flow {
 	return flow
 }
 
-// States returns what all levels are doing, sorted by name.
-func (s *Set) States() []LevelState {
+// States returns what all levels are doing, sorted by name; with or without their requests and queues, which may be many.
+func (s *Set) States(inDetail bool) []LevelState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []LevelState
 	for _, name := range slices.Sorted(maps.Keys(s.levels)) {
-		all = append(all, s.levels[name].state())
+		all = append(all, s.levels[name].state(inDetail))
 	}
 	return all
 }
 
 // state needs both mutexes: the quota belongs to the set.
-func (l *Level) state() LevelState {
+func (l *Level) state(inDetail bool) LevelState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tick()
@@ -89,6 +89,9 @@ func (l *Level) state() LevelState {
 		counts := l.flows[name].counts
 		counts.Name, counts.Rejected = name, maps.Clone(counts.Rejected)
 		state.Flows = append(state.Flows, counts)
+	}
+	if !inDetail {
+		return state
 	}
 	numbers := map[*queue]int{nil: -1}
 	for i, q := range l.queues {
