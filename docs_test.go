@@ -34,7 +34,7 @@ var sessions = map[string][]string{
 	"docs/extensions.md":  {"## A kind of your own"},
 	"docs/aggregator.md":  {"## A server behind this one"},
 	"docs/parts.md":       {"## The controllers"},
-	"docs/server.md":      {"## Who gets in", "## Nodes", "## What is let in", "## What is seen"},
+	"docs/server.md":      {"## Who gets in", "## Nodes", "## Who waits", "## What is let in", "## What is seen"},
 }
 
 var consoleBlock = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")

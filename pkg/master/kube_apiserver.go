@@ -83,7 +83,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		accounts.Lookup = m.lookup
 	}
 	if tokens := m.o.Authentication.Bootstrap; tokens != nil {
-		tokens.Lookup = m.lookup
+		tokens.Secret = m.secretReader()
 	}
 	if discovery := m.o.Authentication.Discovery; discovery != nil {
 		for path, serve := range map[string]http.HandlerFunc{serviceaccount.ConfigurationPath: discovery.ServeConfiguration, serviceaccount.KeysPath: discovery.ServeKeys} {

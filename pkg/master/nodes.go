@@ -50,10 +50,15 @@ func (m *Master) addNodeGraph(link *server.Link) {
 	followRelations(m, link, node.Slice, resourcev1.SchemeGroupVersion.WithResource("resourceslices"), node.OfSlice)
 }
 
-// followRelations keeps the relations of the objects of a resource in the graph. Unreadable objects have none.
+// followRelations keeps the relations of the objects of a resource in the graph.
 func followRelations[T rest.Object](m *Master, link *server.Link, kind node.Kind, resource schema.GroupVersionResource, of func(T) []node.Relation) {
 	row := m.built.Snapshot().Find(resource.GroupVersion(), resource.Resource)
-	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
+	apply := applyTo(m.nodes, kind, v1.NewConverter(row.Kind, row.Stored, row.Types()), of)
+	link.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.Stored, apply) })
+}
+
+// applyTo returns a function for storage.Follow, which applies changes to the graph. Unreadable objects have no relations.
+func applyTo[T rest.Object](graph *node.Graph, kind node.Kind, converter v1.Converter, of func(T) []node.Relation) func([]storage.Event, uint64, bool) {
 	relations := func(stored *storage.Object) []node.Relation {
 		if stored == nil {
 			return nil
@@ -68,19 +73,17 @@ func followRelations[T rest.Object](m *Master, link *server.Link, kind node.Kind
 		}
 		return of(object.(T))
 	}
-	link.AddLoop(func(ctx context.Context) {
-		storage.Follow(ctx, m.Stores.Objects, row.Stored, func(changed []storage.Event, _ uint64, isAll bool) {
-			if !isAll {
-				for _, event := range changed {
-					m.nodes.Change(kind, relations(event.Before), relations(event.After))
-				}
-				return
-			}
-			var all [][]node.Relation
+	return func(changed []storage.Event, _ uint64, isAll bool) {
+		if !isAll {
 			for _, event := range changed {
-				all = append(all, relations(event.After))
+				graph.Change(kind, relations(event.Before), relations(event.After))
 			}
-			m.nodes.Replace(kind, all)
-		})
-	})
+			return
+		}
+		var all [][]node.Relation
+		for _, event := range changed {
+			all = append(all, relations(event.After))
+		}
+		graph.Replace(kind, all)
+	}
 }

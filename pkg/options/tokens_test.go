@@ -1,7 +1,6 @@
 package options
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authenticator/authenticatortest"
@@ -39,10 +37,10 @@ func recordedServer(t *testing.T, issuer *authenticatortest.Issuer, caFile strin
 	tokens, err := o.Authentication.ApplyTo(&server.Config{}, &o.Authorization)
 	require.NoError(t, err)
 	o.Authentication.OpenID.Run(t.Context()) // it returns when it knows the keys
-	o.Authentication.Bootstrap.Lookup = func(_ context.Context, resource, namespace, name string) (metav1.Object, error) {
+	o.Authentication.Bootstrap.Secret = func(_, name string) (*corev1.Secret, error) {
 		i := slices.IndexFunc(secrets, func(s authenticatortest.Secret) bool { return s.Name == name })
 		if i < 0 {
-			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
+			return nil, nil
 		}
 		secret := secrets[i].Object(time.Now())
 		if secrets[i].Deleted {
@@ -104,7 +102,7 @@ func TestARevokedTokenIsGoodForTheTimeThatIsSet(t *testing.T) {
 			tokens, err := o.Authentication.ApplyTo(&server.Config{}, &o.Authorization)
 			require.NoError(t, err)
 			secret := &authenticatortest.Secret{Data: map[string]string{"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true"}}
-			o.Authentication.Bootstrap.Lookup = func(context.Context, string, string, string) (metav1.Object, error) {
+			o.Authentication.Bootstrap.Secret = func(string, string) (*corev1.Secret, error) {
 				return secret.Object(time.Now()), nil
 			}
 			ask := func() bool {

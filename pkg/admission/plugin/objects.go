@@ -106,6 +106,18 @@ func (o *Objects[T]) Get(namespace, name string) (object T, err error) {
 	if err != nil {
 		stored, err = o.Store.Get(key)
 	}
+	return o.out(stored, err)
+}
+
+// GetCached is Get, but asks the cache alone.
+func (o *Objects[T]) GetCached(namespace, name string) (object T, err error) {
+	if err := o.read(); err != nil {
+		return object, err
+	}
+	return o.out(o.Store.Cached().Get(api.Key{Kind: o.Kind, Namespace: namespace, ID: name}))
+}
+
+func (o *Objects[T]) out(stored *storage.Object, err error) (object T, _ error) {
 	switch {
 	case api.KindOf(err) == api.NotFound:
 		return object, nil

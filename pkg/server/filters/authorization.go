@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
@@ -81,9 +82,15 @@ func attributes(req *http.Request, who *user.Info) authorizer.Attributes {
 func addSelectors(wanted *authorizer.Attributes, query url.Values) {
 	wanted.FieldSelector, _ = authorizer.ParseFieldSelector(query.Get("fieldSelector"))
 	wanted.LabelSelector, _ = authorizer.ParseLabelSelector(query.Get("labelSelector"))
+	if wanted.Verb == "deletecollection" || wanted.Name != "" {
+		return
+	}
 	for _, required := range wanted.FieldSelector {
-		if wanted.Verb != "deletecollection" && wanted.Name == "" && required.Key == "metadata.name" && required.Operator == metav1.FieldSelectorOpIn {
-			wanted.Name = required.Values[0]
+		if required.Key == "metadata.name" && required.Operator == metav1.FieldSelectorOpIn {
+			if name := required.Values[0]; len(content.IsPathSegmentName(name)) == 0 {
+				wanted.Name = name
+			}
+			return
 		}
 	}
 }

@@ -111,25 +111,17 @@ func (*plugin) checkLease(_ context.Context, c change) error {
 	switch {
 	case c.Namespace != corev1.NamespaceNodeLease:
 		return c.refuse("can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
-	case c.objectName() != c.node:
+	case c.Name != c.node:
 		return c.refuse("can only access node lease with the same name as the requesting node")
 	}
 	return nil
 }
 
 func (*plugin) checkCSINode(_ context.Context, c change) error {
-	if c.objectName() != c.node {
+	if c.Name != c.node {
 		return c.refuse("can only access CSINode with the same name as the requesting node")
 	}
 	return nil
-}
-
-// objectName returns the name of the object: of a new one, that in it.
-func (c change) objectName() string {
-	if c.Operation == admission.Create && c.Object != nil {
-		return c.Object.GetName()
-	}
-	return c.Name
 }
 
 // checkSlice checks what the authorizer cannot see: a new slice, and each that the delete of a collection deletes.

@@ -10,6 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,6 +103,16 @@ func TestAnObjectOfAnotherTypeIsRefused(t *testing.T) {
 		for _, subresource := range subresources {
 			assert.NotEmpty(t, refused(t, pod, admission.Attributes{Operation: admission.Create, Resource: resource, Subresource: subresource, Name: "m", Object: other}), "%v %s", resource, subresource)
 		}
+	}
+}
+
+// The delete of a collection deletes only the slices of the node, whatever it selects.
+func TestASliceOfAnotherNodeIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	pod := podWith(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	for says, name := range map[string]*string{"": new("m"), `resourceslices.resource.k8s.io "Unknown" is forbidden: can only delete ResourceSlice with the same NodeName as the requesting node`: new("n")} {
+		assert.Equal(t, says, refused(t, pod, admission.Attributes{Operation: admission.Delete, Resource: resourcev1.SchemeGroupVersion.WithResource("resourceslices"),
+			OldObject: &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: name}}}))
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/auth/user"
@@ -25,9 +24,9 @@ const Bootstrappers = "system:bootstrappers"
 // Authenticator is an authenticator.Token of tokens like abcdef.0123456789abcdef. The secret bootstrap-token-abcdef in
 // the namespace kube-system says what the token is good for.
 type Authenticator struct {
-	// Lookup returns an object of a resource of the core group, or the NotFound status. It must be set before the first
-	// request. While it is nil, no token is known.
-	Lookup func(ctx context.Context, resource, namespace, name string) (metav1.Object, error)
+	// Secret returns a secret, nil if there is none. Every token of a stranger calls it, so it must be cheap. It must be set before the
+	// first request. While it is nil, no token is known.
+	Secret func(namespace, name string) (*corev1.Secret, error)
 }
 
 var (
@@ -37,21 +36,17 @@ var (
 
 // AuthenticateToken implements authenticator.Token. As in today's server, a token whose secret is missing, or does not
 // let it in, is unknown. Only a secret that cannot be read is an error.
-func (a *Authenticator) AuthenticateToken(ctx context.Context, token string) (*user.Info, bool, error) {
+func (a *Authenticator) AuthenticateToken(_ context.Context, token string) (*user.Info, bool, error) {
 	parts := form.FindStringSubmatch(token)
-	if parts == nil || a.Lookup == nil {
+	if parts == nil || a.Secret == nil {
 		return nil, false, nil
 	}
 	id, password := parts[1], parts[2]
-	object, err := a.Lookup(ctx, "secrets", metav1.NamespaceSystem, "bootstrap-token-"+id)
-	if apierrors.IsNotFound(err) {
-		return nil, false, nil
-	}
+	secret, err := a.Secret(metav1.NamespaceSystem, "bootstrap-token-"+id)
 	if err != nil {
 		return nil, false, err
 	}
-	secret, ok := object.(*corev1.Secret)
-	if !ok || !letsIn(secret, id, password, time.Now()) {
+	if secret == nil || !letsIn(secret, id, password, time.Now()) {
 		return nil, false, nil
 	}
 	groups, ok := groupsOf(secret)

@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -9,9 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/auth/user"
 )
@@ -35,11 +32,8 @@ func with(key, value string) func(*corev1.Secret) {
 
 // over returns an authenticator of the tokens of one secret, nil for none.
 func over(t *testing.T, secret *corev1.Secret) *Authenticator {
-	return &Authenticator{Lookup: func(_ context.Context, resource, namespace, name string) (metav1.Object, error) {
-		assert.Equal(t, "secrets of kube-system", resource+" of "+namespace)
-		if secret == nil || name != "bootstrap-token-abcdef" {
-			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
-		}
+	return &Authenticator{Secret: func(namespace, name string) (*corev1.Secret, error) {
+		assert.Equal(t, "kube-system/bootstrap-token-abcdef", namespace+"/"+name)
 		return secret, nil
 	}}
 }
@@ -83,7 +77,7 @@ func TestASecretSaysWhatATokenIsGoodFor(t *testing.T) {
 
 func TestWhatHasNotTheFormOfATokenIsNotLookedUp(t *testing.T) {
 	t.Parallel()
-	a := &Authenticator{Lookup: func(context.Context, string, string, string) (metav1.Object, error) {
+	a := &Authenticator{Secret: func(string, string) (*corev1.Secret, error) {
 		t.Error("it was looked up")
 		return nil, errors.New("why")
 	}}
@@ -98,7 +92,7 @@ func TestWhatHasNotTheFormOfATokenIsNotLookedUp(t *testing.T) {
 func TestASecretThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
 	away := errors.New("etcd is away")
-	a := &Authenticator{Lookup: func(context.Context, string, string, string) (metav1.Object, error) { return nil, away }}
+	a := &Authenticator{Secret: func(string, string) (*corev1.Secret, error) { return nil, away }}
 	_, ok, err := a.AuthenticateToken(t.Context(), right)
 	assert.False(t, ok)
 	assert.ErrorIs(t, err, away)
