@@ -97,6 +97,10 @@ func TestAMouseIsServedBeforeAllOfAnElephant(t *testing.T) {
 		assert.Equal(t, "1", refused.Header().Get("Retry-After"))
 		assert.Equal(t, string(schema.UID), refused.Header().Get("X-Kubernetes-PF-FlowSchema-UID"))
 		assert.Equal(t, string(level.UID), refused.Header().Get("X-Kubernetes-PF-PriorityLevel-UID"))
+		time.Sleep(time.Second)
+		again := s.hold("elephant", "again").answer
+		assert.Equal(t, "2", again.Header().Get("Retry-After"), "more than three were refused in the last second")
+		assert.Contains(t, again.Body.String(), `"retryAfterSeconds":2`)
 		mouse := s.hold("mouse", "mouse")
 		assert.Contains(t, d.metricLines("apiserver_flowcontrol_current_inqueue_requests"), `apiserver_flowcontrol_current_inqueue_requests{flow_schema="users",priority_level="few"} 51`)
 		d.createPod(podNamed("at-the-insecure-port"))
@@ -104,7 +108,7 @@ func TestAMouseIsServedBeforeAllOfAnElephant(t *testing.T) {
 		assert.Equal(t, map[int]int{201: seats}, letGo(elephants[:seats]))
 		assert.Equal(t, map[int]int{201: 1}, letGo([]*held{mouse}), "all others of the elephant still wait, or are still served")
 		assert.Equal(t, map[int]int{201: 50, 429: 100 - 50 - seats}, letGo(elephants[seats:]))
-		assert.Equal(t, []string{`apiserver_flowcontrol_rejected_requests_total{flow_schema="users",priority_level="few",reason="queue-full"} 41`}, d.metricLines("apiserver_flowcontrol_rejected_requests_total"))
+		assert.Equal(t, []string{`apiserver_flowcontrol_rejected_requests_total{flow_schema="users",priority_level="few",reason="queue-full"} 42`}, d.metricLines("apiserver_flowcontrol_rejected_requests_total"))
 		assert.Contains(t, d.metricLines("apiserver_flowcontrol_current_limit_seats"), `apiserver_flowcontrol_current_limit_seats{priority_level="few"} 9`)
 	})
 }

@@ -39,6 +39,8 @@ type Error struct {
 	Field   string // for Invalid: the path of the field in the JSON, such as desiredState.replicas
 	Message string // what is wrong; never empty
 	Err     error  // the cause, for logs; may be nil
+	// RetryAfter is for TooManyRequests: the seconds after which a client should try again; 0 stands for 1.
+	RetryAfter int
 }
 
 // Error returns the message, after the field's path if there is one.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func StatusError(err error, resource schema.GroupResource, name string) error {
 	case api.Timeout:
 		return apierrors.NewTimeoutError(err.Error(), 0)
 	case api.TooManyRequests:
-		return apierrors.NewTooManyRequests(err.Error(), retryAfter)
+		return apierrors.NewTooManyRequests(err.Error(), cmp.Or(typed.RetryAfter, retryAfter))
 	case api.TooLarge:
 		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	case api.Expired:

@@ -47,8 +47,10 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 			m.Waited(class.Level.Name, class.Schema.Name, err == nil, begun.Sub(arrived))
 		}
 		if err != nil {
-			w.Header().Set("Retry-After", strconv.FormatInt(class.RetryAfter(), 10))
-			fail(w, req, errTooMany)
+			refused := *errTooMany
+			refused.RetryAfter = int(class.RetryAfter())
+			header.Set("Retry-After", strconv.Itoa(refused.RetryAfter)) // at both doors
+			fail(w, req, &refused)
 			return
 		}
 		if count := limits.of(&record.Info); count != nil {

@@ -93,6 +93,7 @@ func (f *Flow) Wait(ctx context.Context, r Request) (*Ticket, error) {
 	}
 	l.tick()
 	l.leave(t)
+	t.queue.bound()
 	l.rejected++
 	l.cancelled++
 	f.counts.Rejected[TimeOut]++
@@ -174,6 +175,7 @@ func (t *Ticket) Done() {
 		l.tick()
 		l.release(t)
 	})
+	l.dispatch() // another queue may be first now, whose request wants fewer seats
 }
 
 func (l *Level) release(t *Ticket) {

@@ -87,7 +87,7 @@ func (l *Level) enqueue(t *Ticket, q *queue) {
 	q.bound()
 }
 
-// leave takes a request out of its queue.
+// leave takes a request out of its queue, which must be bounded after that.
 func (l *Level) leave(t *Ticket) {
 	q := t.queue
 	at := slices.Index(q.waiting, t)
@@ -100,7 +100,6 @@ func (l *Level) leave(t *Ticket) {
 	}
 	l.wanted -= t.Work.most()
 	t.flow.counts.Waiting--
-	q.bound()
 	l.mayRest(q)
 }
 

@@ -96,6 +96,9 @@ func (s *Set) divide() {
 		own := int(math.Ceil(float64(s.seats*l.settings.Shares) / float64(max(shares, 1))))
 		q := &l.quota
 		q.Nominal, q.Least, q.Most = own, own-percent(l.settings.Lendable, own), own+s.seats
+		if !l.settings.Exempt {
+			q.Least = max(q.Least, min(own, 1)) // without any, the first request would wait for the next period
+		}
 		if l.settings.Borrowable != nil {
 			q.Most = own + percent(*l.settings.Borrowable, own)
 		}

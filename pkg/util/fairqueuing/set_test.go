@@ -162,3 +162,27 @@ func TestRequestsStayWhenTheirQueuesAreTaken(t *testing.T) {
 		assert.EqualValues(t, 9, served.Load())
 	})
 }
+
+// At few seats, or if it lends all.
+func TestK129ALevelDoesNotLendItsLastSeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSet(6)
+		queues := Settings{Queues: 4, Hand: 2, QueueLength: 9}
+		few, idle, none := queues, queues, queues
+		few.Name, few.Shares, few.Lendable = "few", 20, 50
+		idle.Name, idle.Shares, idle.Lendable = "idle", 80, 100
+		none.Name, none.Lendable, none.Borrowable = "none", 100, new(0)
+		levels := s.Configure([]Settings{few, idle, none, {Name: "kept", Shares: 100}})
+		assert.Equal(t, 0, limits(s)["none"])
+		for _, name := range []string{"few", "idle"} {
+			waited, err := serve(t.Context(), levels[name].Flow("a"), "", Work{Seats: 1}, 0)
+			assert.NoError(t, err)
+			assert.Zero(t, waited, name)
+		}
+		time.Sleep(AdjustPeriod)
+		s.Adjust()
+		assert.Positive(t, limits(s)["few"])
+		assert.Positive(t, limits(s)["idle"])
+	})
+}
