@@ -199,7 +199,7 @@ func TestTheNumbersOfRequestsAtOnceAreNumbersThatAreNotNegative(t *testing.T) {
 	}
 }
 
-func TestK126PriorityLevelsShareTheRequestsWhereUsersAreKnown(t *testing.T) {
+func TestK124PriorityLevelsShareTheRequestsWhereUsersAreKnown(t *testing.T) {
 	t.Parallel()
 	secure := []string{"-secure_port", "0"}
 	for name, row := range map[string]struct {

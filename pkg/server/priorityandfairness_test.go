@@ -130,7 +130,7 @@ func (w watchable) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(out, "at last") // the recorder takes all
 }
 
-func TestK128AWatchHasSeatsUntilItHasBegunAndOtherLongRequestsHaveNone(t *testing.T) {
+func TestK126AWatchHasSeatsUntilItHasBegunAndOtherLongRequestsHaveNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watchable{newBusy(), make(chan struct{})}

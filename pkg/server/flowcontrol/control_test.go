@@ -135,7 +135,7 @@ func TestFlowsAreTheUsersOrTheNamespaces(t *testing.T) {
 	}
 }
 
-func TestK125AListCostsASeatForAHundredObjects(t *testing.T) {
+func TestK123AListCostsASeatForAHundredObjects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := controlOf(10, &flowcontrol.Objects{}, map[schema.GroupResource]int{{Resource: "pods"}: 730, {Group: "apps", Resource: "deployments"}: 5000})

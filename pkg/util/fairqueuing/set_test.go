@@ -113,7 +113,7 @@ func TestExemptRequestsTakeTheSeatsThatOthersLend(t *testing.T) {
 	})
 }
 
-func TestK127ALevelThatIsGoneServesWhatWaits(t *testing.T) {
+func TestK125ALevelThatIsGoneServesWhatWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSet(2)
@@ -164,7 +164,7 @@ func TestRequestsStayWhenTheirQueuesAreTaken(t *testing.T) {
 }
 
 // At few seats, or if it lends all.
-func TestK129ALevelDoesNotLendItsLastSeat(t *testing.T) {
+func TestK127ALevelDoesNotLendItsLastSeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSet(6)
