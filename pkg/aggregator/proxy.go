@@ -58,7 +58,9 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	if request.RecordOf(ctx).Info.Unlimited {
 		defer context.AfterFunc(s.Serving, cancel)()
 		proxy.Unlimit(w)
-		request.Begun(ctx) // the other server knows when it has
+		if !proxy.IsUpgrade(req) {
+			request.Begun(ctx) // the other server knows when it has
+		}
 	}
 	sender := httputil.ReverseProxy{
 		Transport: v.remote.http,
@@ -70,7 +72,10 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 			r.Out.Header["X-Forwarded-Host"], r.Out.Header["X-Forwarded-Uri"] = []string{address}, []string{r.Out.URL.EscapedPath()} // as of today's server
 			identify(r.Out, who)
 		},
-		ModifyResponse: checkAnswer,
+		ModifyResponse: func(answer *http.Response) error {
+			request.Begun(ctx) // a connection has its seat until it is upgraded
+			return checkAnswer(answer)
+		},
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) {
 			if !errors.Is(req.Context().Err(), context.Canceled) { // it may be away
 				s.queue.AddAfter(v.name(), checkPause)

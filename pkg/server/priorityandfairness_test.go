@@ -113,13 +113,16 @@ type watchable struct {
 
 func (w watchable) Serves(req *http.Request, record *request.Record) bool {
 	record.Info = w.info(req)
-	record.Info.Unlimited = record.Info.Unlimited || req.URL.Query().Has("connect")
+	if req.URL.Query().Has("connect") {
+		record.Info.Subresource = "proxy"
+	}
+	record.Info.Unlimited = record.Info.IsLong() || req.URL.Query().Has("upgrade")
 	return true
 }
 
 func (w watchable) ServeHTTP(out http.ResponseWriter, req *http.Request) {
 	switch {
-	case req.URL.Query().Has("watch"):
+	case req.URL.Query().Has("watch"), req.URL.Query().Has("upgrade"):
 		time.Sleep(40 * time.Second)
 		request.Begun(req.Context())
 		request.Begun(req.Context())
@@ -228,4 +231,38 @@ func BenchmarkPriorityAndFairness(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Whoever sends the header Upgrade would otherwise pass all others.
+func TestAConnectionHasASeatUntilItIsUpgraded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watchable{newBusy(), make(chan struct{})}
+		s, control := fairly(w, 1, 50, server.Config{RequestTimeout: time.Hour})
+		upgrades := w.flood(s.SecureHandler(), 3, "GET", "/quick?upgrade", "Authorization: ann")
+		assert.Len(t, control.Details()[2].Waiting, 2)
+		time.Sleep(time.Hour)
+		close(w.end)
+		codes := upgrades()
+		assert.Equal(t, 2, codes[200], "the last one would have waited for more than a minute")
+		assert.Empty(t, control.Details()[2].Executing)
+	})
+}
+
+func TestWhatHasEndedCountsNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, w := toyMetrics(), watchable{newBusy(), make(chan struct{})}
+		s, control := fairly(w, 20, 50, server.Config{Metrics: m, RequestTimeout: time.Hour})
+		watches := w.flood(s.SecureHandler(), 10, "GET", "/quick?watch", "Authorization: ann")
+		a := &authorizer.Attributes{Verb: "update", IsResource: true, APIGroup: "", Resource: "toys", Name: "quick"}
+		cost := func() int { return control.WorkOf(a, httptest.NewRequest("PUT", "/", nil)).FinalSeats }
+		assert.Equal(t, 1, cost())
+		close(w.end)
+		time.Sleep(time.Hour)
+		watches()
+		assert.Zero(t, cost())
+		assert.Equal(t, http.StatusOK, ask(s.SecureHandler(), "GET", "/quick", "Authorization: ann").Code)
+		assert.Equal(t, []string{`apiserver_current_inflight_requests{request_kind="mutating"} 0`, `apiserver_current_inflight_requests{request_kind="readOnly"} 0`}, measured(m, "apiserver_current"))
+	})
 }

@@ -23,14 +23,15 @@ const (
 const longestWait = time.Minute
 
 // WithPriorityAndFairness lets requests wait until their priority level has seats for them, and answers 429 if it will not have them
-// soon. Long-running requests pass, but a watch has seats until it has begun. The limits only count here. Requests without a
-// deadline wait as long as those with a timeout. The metrics may be nil.
+// soon. Long-running requests pass, but a watch has seats until it has begun, and so has a connection that is upgraded elsewhere. The
+// limits are not enforced, but count what is served. A request without a deadline waits as long as one with the timeout. The metrics may
+// be nil.
 func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, limits *Limits, m *metrics.Metrics, timeout time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx := req.Context()
 		record := request.RecordOf(ctx)
 		isWatch := record.Info.IsResource && record.Info.Verb == "watch"
-		if record.Info.Unlimited && !isWatch {
+		if record.Info.IsLong() && !isWatch {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -39,9 +40,9 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		header := w.Header()
 		header[headerFlowSchema], header[headerPriorityLevel] = class.SchemaUID, class.LevelUID
 		arrived := time.Now()
-		until := waitUntil(ctx, record.Received, timeout)
+		until, waited := waitUntil(ctx, record.Received, timeout), false
 		ticket, err := class.Wait(ctx, &wanted, fairqueuing.Request{Work: control.WorkOf(&wanted, req), Until: until, Details: record,
-			Waits: func() { prolong(w, req, until) }})
+			Waits: func() { waited = true; prolong(w, req, until) }})
 		begun := time.Now()
 		if m != nil && class.Level.Spec.Exempt == nil {
 			m.Waited(class.Level.Name, class.Schema.Name, err == nil, begun.Sub(arrived))
@@ -52,6 +53,9 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 			header.Set("Retry-After", strconv.Itoa(refused.RetryAfter)) // at both doors
 			fail(w, req, &refused)
 			return
+		}
+		if waited && req.ContentLength != 0 { // now it has its seats while it is read
+			_ = http.NewResponseController(w).SetReadDeadline(begun.Add(readTime))
 		}
 		if count := limits.of(&record.Info); count != nil {
 			count.inFlight.Add(1)
@@ -65,6 +69,8 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		}
 		if isWatch {
 			defer control.Watch(&wanted, req)()
+		}
+		if record.Info.Unlimited {
 			done = sync.OnceFunc(done)
 			record.Begun = done
 		}

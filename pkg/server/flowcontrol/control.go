@@ -82,7 +82,6 @@ func (c *Control) Run(ctx context.Context) {
 		if !util.Sleep(ctx, fairqueuing.AdjustPeriod) {
 			return
 		}
-		c.configured()
 		c.set.Adjust()
 	}
 }

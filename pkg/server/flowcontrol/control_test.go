@@ -242,3 +242,31 @@ func BenchmarkClassify(b *testing.B) {
 		})
 	}
 }
+
+func TestALevelBorrowsInTimeWhatItsRequestsNeed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lends := levelNamed("lends", nil)
+		lends.Spec.Limited.LendablePercent = new(int32(100))
+		c, _ := controlOf(20, &flowcontrol.Objects{Schemas: []*flowcontrolv1.FlowSchema{schemaFor("ann", "busy", 5, userNamed("ann"))},
+			Levels: []*flowcontrolv1.PriorityLevelConfiguration{levelNamed("busy", &flowcontrolv1.QueuingConfiguration{Queues: 8, HandSize: 2, QueueLengthLimit: 50}), lends}}, nil)
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go c.Run(ctx)
+		var served atomic.Int64
+		for range 20 {
+			go func() {
+				if _, err := c.Classify(by("ann")).Wait(ctx, by("ann"), fairqueuing.Request{Work: fairqueuing.Work{Seats: 1}}); err == nil {
+					served.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		before := served.Load()
+		assert.Less(t, before, int64(20))
+		time.Sleep(fairqueuing.AdjustPeriod + time.Second)
+		assert.Greater(t, served.Load(), before)
+		end()
+		synctest.Wait()
+	})
+}

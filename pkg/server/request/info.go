@@ -43,7 +43,7 @@ func NewInfo(req *http.Request) Info {
 		info.APIGroup, info.APIVersion, parts = parts[1], parts[2], parts[3:]
 	default:
 		info.Verb = strings.ToLower(req.Method)
-		info.Unlimited = strings.HasPrefix(req.URL.Path, "/debug/pprof/") // the query has the duration of a profile
+		info.Unlimited = info.IsLong()
 		return info
 	}
 	info.IsResource = true
@@ -72,7 +72,7 @@ func NewInfo(req *http.Request) Info {
 		}
 	}
 	info.Selects = !isWatch && slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb) // as in today's server, the old form of a watch tells nothing
-	info.Unlimited = info.Verb == "watch" || info.Connects()
+	info.Unlimited = info.IsLong()
 	return info
 }
 
@@ -90,6 +90,12 @@ var connecting = []string{"attach", "exec", "log", "portforward", "proxy"}
 
 // Connects reports whether another process answers the request, which takes its time. Today's server calls its verb CONNECT.
 func (i *Info) Connects() bool { return i.IsResource && slices.Contains(connecting, i.Subresource) }
+
+// IsLong reports whether the request takes its time by its verb, subresource or path: a profile, too, whose query has its duration. An
+// Unlimited request that is not long is so by what its client alone says.
+func (i *Info) IsLong() bool {
+	return i.IsResource && i.Verb == "watch" || i.Connects() || !i.IsResource && strings.HasPrefix(i.Path, "/debug/pprof/")
+}
 
 // VerbOf returns the verb of a method for an object, or for all objects if the name is "". A method that no API
 // serves has none.

@@ -5,7 +5,7 @@ import "time"
 // Work is an estimate of what a request costs.
 type Work struct {
 	Seats      int           // that it takes while it is served, at least 1
-	FinalSeats int           // that it takes after that
+	FinalSeats int           // that it takes after that; it has the larger number from its beginning
 	Linger     time.Duration // how long it takes FinalSeats
 }
 
@@ -45,7 +45,7 @@ type Refused string
 const (
 	QueueFull        Refused = "queue-full"
 	ConcurrencyLimit Refused = "concurrency-limit"
-	TimeOut          Refused = "time-out" // the context has ended while it waited
+	TimeOut          Refused = "time-out" // its time or its context has ended while it waited
 )
 
 func (r Refused) Error() string { return "the request is refused: " + string(r) }
