@@ -2,12 +2,12 @@ package flowcontrol
 
 import (
 	"fmt"
-	"math"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/server/flowcontrol"
 )
 
 func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguration) {
@@ -44,9 +44,6 @@ func levelRules(c *check.Errors, now, _ *flowcontrolv1.PriorityLevelConfiguratio
 	}
 }
 
-// mostEntropy is the number of bits of a hash that may be used to deal a hand of queues.
-const mostEntropy = 60
-
 // seats checks the shares of a level, how much of it it lends, and how much it borrows.
 func seats(c *check.Errors, at *field.Path, shares, lendable, borrowable *int32) {
 	c.InvalidIf(shares != nil && *shares < 0, at.Child("nominalConcurrencyShares"), shares, "must be a non-negative integer")
@@ -74,7 +71,7 @@ func limit(c *check.Errors, limited *flowcontrolv1.LimitedPriorityLevelConfigura
 		c.InvalidIf(q.Queues > mostQueues, at.Child("queues"), q.Queues, fmt.Sprintf("must not be greater than %d", mostQueues))
 		c.InvalidIf(q.HandSize <= 0, at.Child("handSize"), q.HandSize, "must be positive")
 		c.InvalidIf(q.HandSize > q.Queues, at.Child("handSize"), q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues))
-		c.InvalidIf(math.Ceil(math.Log2(float64(q.Queues))*float64(q.HandSize)) > mostEntropy, at.Child("handSize"), q.HandSize,
-			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues, q.HandSize, mostEntropy))
+		c.InvalidIf(flowcontrol.Entropy(q.Queues, q.HandSize) > flowcontrol.MaxEntropy, at.Child("handSize"), q.HandSize,
+			fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", q.Queues, q.HandSize, flowcontrol.MaxEntropy))
 	}
 }

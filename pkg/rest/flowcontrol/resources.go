@@ -12,6 +12,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/server/flowcontrol"
 )
 
 var group = flowcontrolv1.SchemeGroupVersion
@@ -50,7 +51,7 @@ func defaultLevel(o *flowcontrolv1.PriorityLevelConfiguration) {
 		exempt.LendablePercent = cmp.Or(exempt.LendablePercent, new(int32(0)))
 	}
 	if limited := o.Spec.Limited; limited != nil {
-		limited.NominalConcurrencyShares = cmp.Or(limited.NominalConcurrencyShares, new(int32(30)))
+		limited.NominalConcurrencyShares = cmp.Or(limited.NominalConcurrencyShares, new(int32(flowcontrol.DefaultShares)))
 		limited.LendablePercent = cmp.Or(limited.LendablePercent, new(int32(0)))
 		if q := limited.LimitResponse.Queuing; q != nil {
 			q.Queues, q.HandSize, q.QueueLengthLimit = cmp.Or(q.Queues, 64), cmp.Or(q.HandSize, 8), cmp.Or(q.QueueLengthLimit, 50)

@@ -10,11 +10,16 @@ import (
 	"kube2014/pkg/util/fairqueuing"
 )
 
-// defaultShares are those of a level that another program has written without any.
-const defaultShares = 30
+// DefaultShares are those of a level that has none of its own.
+const DefaultShares = 30
 
-// entropy is how many bits of a hash may choose the hand of a flow.
-const entropy = 60
+// MaxEntropy is how many bits of a hash may be used to deal a hand of queues.
+const MaxEntropy = 60
+
+// Entropy returns how many bits of a hash are needed to deal a hand of queues.
+func Entropy(queues, hand int32) float64 {
+	return math.Ceil(math.Log2(float64(queues)) * float64(hand))
+}
 
 // settingsOf returns what a priority level asks for. The error says why it cannot be used.
 func settingsOf(level *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Settings, error) {
@@ -29,7 +34,7 @@ func settingsOf(level *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Se
 		s.Shares, s.Lendable = number(exempt.NominalConcurrencyShares, 0), number(exempt.LendablePercent, 0)
 		return s, nil
 	}
-	s.Shares, s.Lendable = number(limited.NominalConcurrencyShares, defaultShares), number(limited.LendablePercent, 0)
+	s.Shares, s.Lendable = number(limited.NominalConcurrencyShares, DefaultShares), number(limited.LendablePercent, 0)
 	if limited.BorrowingLimitPercent != nil {
 		s.Borrowable = new(int(*limited.BorrowingLimitPercent))
 	}
@@ -44,7 +49,7 @@ func settingsOf(level *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Se
 		return s, nil
 	}
 	s.Queues, s.Hand, s.QueueLength = int(queuing.Queues), int(queuing.HandSize), int(queuing.QueueLengthLimit)
-	if s.Hand < 1 || s.Hand > s.Queues || math.Ceil(math.Log2(float64(s.Queues))*float64(s.Hand)) > entropy {
+	if s.Hand < 1 || s.Hand > s.Queues || Entropy(queuing.Queues, queuing.HandSize) > MaxEntropy {
 		return s, fmt.Errorf("a hand of %d out of %d queues is not possible", s.Hand, s.Queues)
 	}
 	return s, nil
