@@ -49,7 +49,7 @@ type Config struct {
 
 // NewConfig returns a configuration with the usual limits.
 func NewConfig(now func() time.Time) *Config {
-	return &Config{MaxWatches: 5000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now, watches: makeWatches()}
+	return &Config{MaxWatches: 50000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now, watches: makeWatches()}
 }
 
 // Server serves the resources of a catalog, and other paths. It is safe for concurrent use.

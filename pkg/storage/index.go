@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,13 +12,28 @@ import (
 )
 
 // index holds the objects of one kind, sorted by name: all objects, and the objects with each
-// label. It has no lock of its own.
+// label and on each machine. It has no lock of its own.
 type index struct {
 	byName  sorted
 	byLabel map[label]*sorted
 }
 
-type label struct{ key, value string }
+// label is one of an object, or its machine.
+type label struct{ key, value, machine string }
+
+// labelsOf yields a machine, unless it is "", and labels.
+func labelsOf(machine string, labels map[string]string) iter.Seq[label] {
+	return func(send func(label) bool) {
+		if machine != "" && !send(label{machine: machine}) {
+			return
+		}
+		for key, value := range labels {
+			if !send(label{key: key, value: value}) {
+				return
+			}
+		}
+	}
+}
 
 // sorted holds objects, sorted by name.
 type sorted struct{ btree.Map[string, *Object] }
@@ -63,11 +79,12 @@ func (x *index) each(key api.Key, send func(*Object) bool) {
 	x.byName.ascend(prefixOf(key), send)
 }
 
-// list returns the selected objects. It reads only the objects with the rarest of the labels.
+// list returns the selected objects. It reads only the objects with the rarest of the labels, or of the machine.
 func (x *index) list(selection Selection) (found []*Object) {
-	rarest := &x.byName
-	for key, value := range selection.Labels {
-		carriers := x.byLabel[label{key, value}]
+	rarest, conditions := &x.byName, 0
+	for wanted := range labelsOf(selection.Machine, selection.Labels) {
+		conditions++
+		carriers := x.byLabel[wanted]
 		if carriers == nil {
 			return nil
 		}
@@ -79,7 +96,7 @@ func (x *index) list(selection Selection) (found []*Object) {
 	if selection.Namespace != "" {
 		prefix = selection.Namespace + "\x00"
 	}
-	isAll := len(selection.Labels) < 2 && selection.Machine == ""
+	isAll := conditions < 2
 	if isAll && rarest.all(prefix) {
 		return rarest.Values()
 	}
@@ -132,7 +149,7 @@ func Carries(labels, query map[string]string) bool {
 // swap replaces a version of an object by another one; either may be nil.
 func (x *index) swap(before, after *Object) {
 	if before != nil {
-		x.remove(before)
+		x.remove(before, after)
 	}
 	if after != nil {
 		x.add(after)
@@ -142,23 +159,27 @@ func (x *index) swap(before, after *Object) {
 func (x *index) add(object *Object) {
 	name := nameOf(object)
 	x.byName.Set(name, object)
-	for key, value := range object.GetLabels() {
-		carriers := x.byLabel[label{key, value}]
+	for own := range labelsOf(machineOf(object), object.GetLabels()) {
+		carriers := x.byLabel[own]
 		if carriers == nil {
 			carriers = &sorted{}
-			x.byLabel[label{key, value}] = carriers
+			x.byLabel[own] = carriers
 		}
 		carriers.Set(name, object)
 	}
 }
 
-func (x *index) remove(object *Object) {
+// remove removes an object from where the next version, if there is one, does not take its place.
+func (x *index) remove(object, next *Object) {
 	name := nameOf(object)
+	if next != nil && nameOf(next) == name && machineOf(next) == machineOf(object) && maps.Equal(next.GetLabels(), object.GetLabels()) {
+		return
+	}
 	x.byName.Delete(name)
-	for key, value := range object.GetLabels() {
-		carriers := x.byLabel[label{key, value}]
+	for own := range labelsOf(machineOf(object), object.GetLabels()) {
+		carriers := x.byLabel[own]
 		if carriers.Delete(name); carriers.Len() == 0 {
-			delete(x.byLabel, label{key, value})
+			delete(x.byLabel, own)
 		}
 	}
 }

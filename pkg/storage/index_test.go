@@ -29,17 +29,19 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 		id := fmt.Sprint("x", random.Intn(50))
 		var after *Object
 		if random.Intn(3) > 0 {
-			after = NewObject(makeTask(id, randomLabels(4)), uint64(i), 1)
+			task := makeTask(id, randomLabels(4))
+			task.IsPod, task.CurrentState.Host = true, []string{"", "m1", "m2"}[random.Intn(3)]
+			after = NewObject(task, uint64(i), 1)
 		}
 		objects.swap(all[id], after)
 		if all[id] = after; after == nil {
 			delete(all, id)
 		}
 		require.Same(t, after, objects.get(api.DefaultKey(api.TaskKind, id)))
-		query := randomLabels(3)
+		query, machine := randomLabels(3), []string{"", "m1", "m2"}[random.Intn(3)]
 		var want []*Object
 		for _, object := range all {
-			carries := true
+			carries := machine == "" || machineOf(object) == machine
 			for key, value := range query {
 				own, ok := object.GetLabels()[key]
 				carries = carries && ok && own == value
@@ -49,8 +51,8 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b *Object) int { return cmp.Compare(a.Key().ID, b.Key().ID) })
-		got := objects.list(Selection{Kind: api.TaskKind, Labels: query})
-		require.True(t, slices.Equal(want, got), "%v: %v, not %v", query, idsOf(got), idsOf(want))
+		got := objects.list(Selection{Kind: api.TaskKind, Labels: query, Machine: machine})
+		require.True(t, slices.Equal(want, got), "%v on %q: %v, not %v", query, machine, idsOf(got), idsOf(want))
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		objects.swap(all[id], nil)

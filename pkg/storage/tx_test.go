@@ -89,7 +89,7 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 			require.NoError(t, cache.Update(func(tx *Tx) error { changeMuch(tx); return nil }), "the lock is free")
 			assert.Equal(t, []string{"a", "c", "e"}, idsOf(contentsOf(cache).objects[api.TaskKind]))
 			assert.Len(t, contentsOf(cache).claims, 3)
-			assert.Len(t, contentsOf(cache).labels, 3)
+			assert.Len(t, contentsOf(cache).labels, 4, "and the machine")
 			events, err := watcher.Next(t.Context())
 			require.NoError(t, err)
 			require.Len(t, events, 9)
