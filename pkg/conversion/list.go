@@ -59,25 +59,13 @@ func (c *Codec) EncodeList(items [][]byte) Encoded {
 }
 
 // EncodedList returns items between a head and a tail, with separators between them.
-// The pieces are assembled while they are sent.
 func EncodedList(head, separator, tail []byte, items [][]byte) Encoded {
-	size := len(head) + len(tail) + max(0, len(items)-1)*len(separator)
-	for _, item := range items {
-		size += len(item)
-	}
-	return Encoded{Size: size, Pieces: func(send func([]byte) bool) {
-		piece := append(make([]byte, 0, min(size, sendSize+sendSize/4)), head...)
-		for i, item := range items {
-			if i > 0 {
-				piece = append(piece, separator...)
-			}
-			if piece = append(piece, item...); len(piece) >= sendSize {
-				if !send(piece) {
-					return
-				}
-				piece = piece[:0]
-			}
+	list, _ := EncodedItems(len(items), func(parts *Parts, i int) error { // no item fails
+		if i > 0 {
+			parts.Add(separator)
 		}
-		send(append(piece, tail...))
-	}}
+		parts.Add(items[i])
+		return nil
+	}, func(int) ([]byte, []byte) { return head, tail })
+	return list
 }

@@ -30,8 +30,9 @@ func (r *call) respond(status int, answer rest.Answer, err error) error {
 	}
 	return r.write(status, func() (conversion.Encoded, error) {
 		if r.form.mediaType == bodies.Protobuf {
-			envelope, message, err := r.appendMessage(nil, answer, true)
-			return v1.EncodeProtobuf(envelope, message), err
+			var message conversion.Parts
+			envelope, err := r.addMessage(&message, answer, true)
+			return v1.EncodeProtobuf(envelope, &message), err
 		}
 		return r.encode(answer, true)
 	})
@@ -58,15 +59,15 @@ func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, err
 	return answer.Encode()
 }
 
-// appendMessage is encode in protobuf: it appends the parts of the message of an object, and returns the envelope of its kind.
-func (r *call) appendMessage(parts [][]byte, answer rest.Answer, forOne bool) (envelope []byte, message [][]byte, err error) {
+// addMessage is encode in protobuf: it adds the parts of the message of an object, and returns the envelope of its kind.
+func (r *call) addMessage(message *conversion.Parts, answer rest.Answer, forOne bool) (envelope []byte, err error) {
 	if r.form.as != "" {
-		message, err := answer.AppendMetadata(parts)
-		if err != nil || len(message) > len(parts) {
-			return v1.EnvelopeOf(r.form.groupVersion().WithKind(r.form.as)), message, err
+		before := len(message.All)
+		if err := answer.AddMetadata(message); err != nil || len(message.All) > before {
+			return v1.EnvelopeOf(r.form.groupVersion().WithKind(r.form.as)), err
 		}
 	}
-	return answer.AppendMessage(parts, forOne)
+	return answer.AddMessage(message, forOne)
 }
 
 // respondList answers with a list, in the form that the client accepts, unless there is an error.

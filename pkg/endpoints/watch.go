@@ -126,10 +126,10 @@ type watching struct {
 	inProtobuf   bool
 	bookmarks    bool // the client wants them
 	nextBookmark time.Time
-	sent         func(size int) // is called for each event
-	begun        bool           // an event has been sent
-	parts        [][]byte       // of the last event; the slice is reused
-	head         []byte         // of the last event in protobuf; the slice is reused
+	sent         func(size int)   // is called for each event
+	begun        bool             // an event has been sent
+	parts        conversion.Parts // of the last event
+	head         []byte           // of the last event in protobuf; the slice is reused
 }
 
 // serve sends events until the context ends, or the client stops reading. Pending events are sent in any
@@ -203,26 +203,28 @@ func (s *watching) writeEvent(event rest.Event) error {
 
 // assemble sets the parts of an event.
 func (s *watching) assemble(event rest.Event) (err error) {
+	s.parts.Reset()
 	if s.inProtobuf {
-		envelope, message, err := s.appendMessage(append(s.parts[:0], nil), event.Object, false)
+		s.parts.Add(nil) // the head comes when the size is known
+		envelope, err := s.addMessage(&s.parts, event.Object, false)
 		if err != nil {
 			return err
 		}
-		head, tail := v1.AppendEvent(s.head, string(event.Type), envelope, message[1:])
-		message[0] = head
-		s.head, s.parts = head, append(message, tail)
+		head, tail := v1.AppendEvent(s.head, string(event.Type), envelope, s.parts.Size(1))
+		s.head, s.parts.All[0] = head, head
+		s.parts.Add(tail)
 		return nil
 	}
-	s.parts = append(s.parts[:0], beforeObject[event.Type])
+	s.parts.Add(beforeObject[event.Type])
 	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
-		s.parts, err = shared.AppendJSON(s.parts)
+		err = shared.AddJSON(&s.parts)
 	} else {
 		var body conversion.Encoded
 		if body, err = s.encode(event.Object, !s.begun); err == nil {
-			s.parts = append(s.parts, bytes.TrimSuffix(body.Bytes(), newline))
+			s.parts.Add(bytes.TrimSuffix(body.Bytes(), newline))
 		}
 	}
-	s.parts = append(s.parts, afterObject)
+	s.parts.Add(afterObject)
 	return err
 }
 
@@ -241,11 +243,7 @@ func (s *watching) failed(err error) error {
 
 // writeParts writes an event.
 func (s *watching) writeParts() error {
-	err := s.out.Write(s.parts...)
-	size := 0
-	for _, part := range s.parts {
-		size += len(part)
-	}
-	s.sent(size)
+	err := s.out.Write(s.parts.All...)
+	s.sent(s.parts.Size(0))
 	return err
 }

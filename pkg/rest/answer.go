@@ -59,14 +59,18 @@ func (a storedAnswer) isLarge(encoder storage.Encoder) bool {
 	return ok && whole.Remainder.IsLarge() && !a.codec.Converts && !a.stored.HasItem(encoder)
 }
 
-// appendJSON appends the parts of the object's JSON as an item of a list. All answers and events get it here.
-func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) {
+// addJSON adds the parts of the object's JSON as an item of a list. All answers and events get it here.
+func (a storedAnswer) addJSON(parts *conversion.Parts, forOne bool) error {
 	item, err := a.item(a.codec, forOne)
 	if err != nil || len(a.stored.Meta().ManagedFields) == 0 {
-		return append(parts, item), err
+		parts.Add(item)
+		return err
 	}
 	end, err := a.endOfMetadata(item)
-	return append(parts, item[:end], v1.ManagedFieldsJSON(a.stored.Object), item[end:]), err
+	parts.Add(item[:end])
+	v1.AddManagedFieldsJSON(parts, a.stored.Object)
+	parts.Add(item[end:])
+	return err
 }
 
 // endOfMetadata returns where the last brace of the metadata in an item is.
@@ -90,74 +94,67 @@ func (a storedAnswer) endOfMetadata(item []byte) (int, error) {
 	return len(item), errors.New("an item does not begin with its metadata")
 }
 
-// appendMessage appends the parts of the object's protobuf message, which begins with the metadata. All answers and events get
-// it here.
-func (a storedAnswer) appendMessage(parts [][]byte, forOne bool) ([][]byte, error) {
-	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
-	if parts = append(parts, item); len(a.stored.Meta().ManagedFields) > 0 {
-		parts = append(parts, v1.ManagedFieldsMessage(a.stored.Object))
-	}
-	return parts, err
-}
-
 func (a storedAnswer) Encode() (conversion.Encoded, error) {
-	parts, err := a.appendWhole(nil, true)
-	return conversion.EncodedPieces(append(parts, lineEnd)...), err
+	var parts conversion.Parts
+	err := a.addWhole(&parts, true)
+	return conversion.EncodedPieces(append(parts.All, lineEnd)...), err
 }
 
 var lineEnd, lastBrace = []byte("\n"), []byte("}")
 
-// appendWhole appends the parts of the object's JSON with its kind.
-func (a storedAnswer) appendWhole(parts [][]byte, forOne bool) ([][]byte, error) {
-	parts = append(parts, a.codec.Head)
-	item := len(parts)
-	parts, err := a.appendJSON(parts, forOne)
+// addWhole adds the parts of the object's JSON with its kind.
+func (a storedAnswer) addWhole(parts *conversion.Parts, forOne bool) error {
+	parts.Add(a.codec.Head)
+	item := len(parts.All)
+	err := a.addJSON(parts, forOne)
 	if err == nil {
-		parts[item] = parts[item][1:] // an item has metadata, so it is not empty
+		parts.All[item] = parts.All[item][1:] // an item has metadata, so it is not empty
 	}
-	return parts, err
+	return err
 }
 
 // Shared is an answer with cached JSON.
 type Shared interface {
-	// AppendJSON appends the parts of its JSON, without a trailing line break.
-	AppendJSON(parts [][]byte) ([][]byte, error)
+	// AddJSON adds the parts of its JSON, without a trailing line break.
+	AddJSON(parts *conversion.Parts) error
 }
 
-func (a storedAnswer) AppendJSON(parts [][]byte) ([][]byte, error) {
-	return a.appendWhole(parts, false)
+func (a storedAnswer) AddJSON(parts *conversion.Parts) error { return a.addWhole(parts, false) }
+
+// AddMessage adds the message, which begins with the metadata. All answers and events get it here.
+func (a storedAnswer) AddMessage(parts *conversion.Parts, forOne bool) (envelope []byte, err error) {
+	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
+	parts.Add(item)
+	v1.AddManagedFieldsMessage(parts, a.stored.Object)
+	return a.codec.Envelope, err
 }
 
-func (a storedAnswer) AppendMessage(parts [][]byte, forOne bool) (envelope []byte, message [][]byte, err error) {
-	message, err = a.appendMessage(parts, forOne)
-	return a.codec.Envelope, message, err
-}
-
-// AppendMetadata appends the beginning of the message, unless the kind has none.
-func (a storedAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
+// AddMetadata adds the beginning of the message, unless the kind has none.
+func (a storedAnswer) AddMetadata(parts *conversion.Parts) error {
 	if a.codec.Envelope == nil || a.isLarge(v1.Protobuf{Codec: a.codec}) {
-		return appendMetadata(parts, a)
+		return addMetadata(parts, a)
 	}
-	metadata := len(parts)
-	parts, err := a.appendMessage(parts, false)
+	metadata := len(parts.All)
+	_, err := a.AddMessage(parts, false)
 	if err == nil {
-		parts[metadata] = v1.FirstField(parts[metadata])
+		parts.All[metadata] = v1.FirstField(parts.All[metadata])
 	}
-	return parts, err
+	return err
 }
 
-// appendMetadata implements AppendMetadata with the JSON of the metadata.
-func appendMetadata(parts [][]byte, a Answer) ([][]byte, error) {
+// addMetadata implements AddMetadata with the JSON of the metadata.
+func addMetadata(parts *conversion.Parts, a Answer) error {
 	text, err := a.Metadata()
 	if err != nil || text == nil {
-		return parts, err
+		return err
 	}
 	var partial metav1.PartialObjectMetadata
 	if err := json.Unmarshal(text, &partial.ObjectMeta); err != nil {
-		return parts, err
+		return err
 	}
 	message, err := partial.Marshal()
-	return append(parts, message), err
+	parts.Add(message)
+	return err
 }
 
 // Metadata returns a part of the cached item, which begins with the metadata.
@@ -177,7 +174,10 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	if len(a.stored.Meta().ManagedFields) == 0 {
 		return item[begin : end+1], nil
 	}
-	return slices.Concat(item[begin:end], v1.ManagedFieldsJSON(a.stored.Object), lastBrace), nil
+	var parts conversion.Parts
+	parts.Add(item[begin:end])
+	v1.AddManagedFieldsJSON(&parts, a.stored.Object)
+	return slices.Concat(append(parts.All, lastBrace)...), nil
 }
 
 // unstoredAnswer implements Answer for an object that was created for one request.
@@ -190,14 +190,13 @@ func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil 
 
 func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
 
-func (m unstoredAnswer) AppendMessage(parts [][]byte, _ bool) (envelope []byte, message [][]byte, err error) {
+func (m unstoredAnswer) AddMessage(parts *conversion.Parts, _ bool) (envelope []byte, err error) {
 	text, err := v1.EncodeMessage(m.object)
-	return v1.EnvelopeOf(m.object.GetObjectKind().GroupVersionKind()), append(parts, text), err
+	parts.Add(text)
+	return v1.EnvelopeOf(m.object.GetObjectKind().GroupVersionKind()), err
 }
 
-func (m unstoredAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
-	return appendMetadata(parts, m)
-}
+func (m unstoredAnswer) AddMetadata(parts *conversion.Parts) error { return addMetadata(parts, m) }
 
 func (m unstoredAnswer) Metadata() ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)

@@ -91,9 +91,9 @@ type Answer interface {
 	Encode() (conversion.Encoded, error)
 	// Metadata returns the JSON of its metadata, nil if it has none.
 	Metadata() ([]byte, error)
-	// AppendMessage appends the parts of its protobuf message, and returns the envelope of its kind. Other clients may need the
+	// AddMessage adds the parts of its protobuf message, and returns the envelope of its kind. Other clients may need the
 	// message too, unless it is forOne.
-	AppendMessage(parts [][]byte, forOne bool) (envelope []byte, message [][]byte, err error)
-	// AppendMetadata appends the parts of the protobuf message of its PartialObjectMetadata, none if it has no metadata.
-	AppendMetadata(parts [][]byte) ([][]byte, error)
+	AddMessage(parts *conversion.Parts, forOne bool) (envelope []byte, err error)
+	// AddMetadata adds the parts of the protobuf message of its PartialObjectMetadata, none if it has no metadata.
+	AddMetadata(parts *conversion.Parts) error
 }

@@ -95,33 +95,30 @@ func (l *List) unreadable(err error) error {
 // Encode returns the list's JSON.
 func (l *List) Encode() (conversion.Encoded, error) {
 	kind := l.kind()
-	return v1.EncodeList(kind.GroupVersion().String(), kind.Kind, l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
+	return v1.EncodeList(kind.GroupVersion().String(), kind.Kind, l.ListMeta, l.Len(), func(parts *conversion.Parts, i int) error {
 		if i < len(l.Items) {
-			parts, err := storedAnswer{l.Codec, l.Items[i]}.appendJSON(parts, false)
-			return parts, l.unreadable(err)
+			return l.unreadable(storedAnswer{l.Codec, l.Items[i]}.addJSON(parts, false))
 		}
 		item := l.unstored[i-len(l.Items)].DeepCopyObject()
 		item.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 		text, err := json.Marshal(item)
-		return append(parts, text), err
+		parts.Add(text)
+		return err
 	})
 }
 
 // EncodeProtobuf returns the list in protobuf.
 func (l *List) EncodeProtobuf() (conversion.Encoded, error) {
-	return v1.EncodeMessages(l.kind(), l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
-		if i < len(l.Items) {
-			return storedAnswer{l.Codec, l.Items[i]}.appendMessage(parts, false)
-		}
-		text, err := v1.EncodeMessage(l.unstored[i-len(l.Items)])
-		return append(parts, text), err
+	return v1.EncodeMessages(l.kind(), l.ListMeta, l.Len(), func(parts *conversion.Parts, i int) error {
+		_, err := l.item(i).AddMessage(parts, false)
+		return err
 	})
 }
 
 // EncodeMetadata returns a PartialObjectMetadataList of a version, in protobuf.
 func (l *List) EncodeMetadata(version schema.GroupVersion) (conversion.Encoded, error) {
-	return v1.EncodeMessages(version.WithKind("PartialObjectMetadataList"), l.ListMeta, l.Len(), func(parts [][]byte, i int) ([][]byte, error) {
-		return l.item(i).AppendMetadata(parts)
+	return v1.EncodeMessages(version.WithKind("PartialObjectMetadataList"), l.ListMeta, l.Len(), func(parts *conversion.Parts, i int) error {
+		return l.item(i).AddMetadata(parts)
 	})
 }
 

@@ -22,11 +22,8 @@ func headOf(apiVersion, kind string) string {
 	return `{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`
 }
 
-// AppendItem appends the parts of one item of a list.
-type AppendItem func(parts [][]byte, i int) ([][]byte, error)
-
 // EncodeList returns the JSON of a list of n items.
-func EncodeList(apiVersion, kind string, meta ListMeta, n int, item AppendItem) (encoded conversion.Encoded, err error) {
+func EncodeList(apiVersion, kind string, meta ListMeta, n int, add conversion.AddItem) (conversion.Encoded, error) {
 	head := headOf(apiVersion, kind) + `"metadata":{"resourceVersion":"` + strconv.FormatUint(meta.Version, 10) + `"`
 	if meta.Continue != "" || meta.Untyped {
 		head += `,"continue":` + strconv.Quote(meta.Continue)
@@ -34,16 +31,12 @@ func EncodeList(apiVersion, kind string, meta ListMeta, n int, item AppendItem) 
 	if meta.Remaining != 0 {
 		head += `,"remainingItemCount":` + strconv.FormatInt(meta.Remaining, 10)
 	}
-	parts := make([][]byte, 0, 2*n)
-	for i := range n {
+	return conversion.EncodedItems(n, func(parts *conversion.Parts, i int) error {
 		if i > 0 {
-			parts = append(parts, comma)
+			parts.Add(comma)
 		}
-		if parts, err = item(parts, i); err != nil {
-			return encoded, err
-		}
-	}
-	return conversion.EncodedList([]byte(head+`},"items":[`), nil, []byte("]}\n"), parts), nil
+		return add(parts, i)
+	}, func(int) (_, _ []byte) { return []byte(head + `},"items":[`), []byte("]}\n") })
 }
 
 var comma = []byte(",")

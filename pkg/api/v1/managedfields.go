@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/conversion"
 )
 
 // Managed fields are stored apart from the rest of an object: objects with the same ones share them, and they are in no cached
@@ -61,20 +62,22 @@ const (
 	beforeFields  = `,"fieldsType":"FieldsV1","fieldsV1":`
 )
 
-// ManagedFieldsJSON returns the managed fields of an object as the last member of its metadata in JSON, nil if it has none.
-func ManagedFieldsJSON(object api.Object) []byte {
+// AddManagedFieldsJSON adds the managed fields of an object as the last member of its metadata in JSON, nothing if it has none.
+func AddManagedFieldsJSON(parts *conversion.Parts, object api.Object) {
 	all := object.Meta().ManagedFields
 	if len(all) == 0 {
-		return nil
+		return
 	}
-	text := append(make([]byte, 0, sizeOfManagedFields(all)), beforeEntries...)
-	for i, e := range all {
-		if i > 0 {
-			text = append(text, ',')
+	parts.Make(sizeOfManagedFields(all), func(text []byte) []byte {
+		text = append(text, beforeEntries...)
+		for i, e := range all {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = appendEntry(text, e)
 		}
-		text = appendEntry(text, e)
-	}
-	return append(text, afterEntries...)
+		return append(text, afterEntries...)
+	})
 }
 
 // sizeOfManagedFields is a little more than the size of managed fields in JSON or in a message.
@@ -116,34 +119,44 @@ func needsEscape(c rune) bool {
 	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
 }
 
-// ManagedFieldsMessage returns the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
-func ManagedFieldsMessage(object api.Object) []byte {
-	fields := object.Meta().ManagedFields
-	const room = 1 + binary.MaxVarintLen64 // for what precedes them
-	all := make([]byte, room, room+sizeOfManagedFields(fields))
-	for _, e := range fields {
-		start := len(all)
-		all = appendEntryMessage(all, e)
-		all = slices.Insert(all, start, binary.AppendUvarint(slices.Clip(managedFieldsTag), uint64(len(all)-start))...)
+// AddManagedFieldsMessage adds the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
+func AddManagedFieldsMessage(parts *conversion.Parts, object api.Object) {
+	all := object.Meta().ManagedFields
+	if len(all) == 0 {
+		return
 	}
-	head := appendField(make([]byte, 0, room), 1, len(all)-room)
-	return all[room-copy(all[room-len(head):], head):]
+	parts.Make(sizeOfManagedFields(all), func(text []byte) []byte {
+		start := len(text)
+		for _, e := range all {
+			entry := len(text)
+			text = insertHead(appendEntryMessage(text, e), entry, managedFieldsTag)
+		}
+		return insertHead(text, start, metadataTag)
+	})
 }
 
-// managedFieldsTag is that of field 17 of metadata.
-var managedFieldsTag = binary.AppendUvarint(nil, 17<<3|2)
+// The tags of metadata in an object, and of managed fields, the field 17, in metadata.
+var metadataTag, managedFieldsTag = []byte{1<<3 | 2}, binary.AppendUvarint(nil, 17<<3|2)
+
+// insertHead makes all bytes from one on a field.
+func insertHead(message []byte, from int, tag []byte) []byte {
+	var head [2 * binary.MaxVarintLen64]byte
+	return slices.Insert(message, from, binary.AppendUvarint(append(head[:0], tag...), uint64(len(message)-from))...)
+}
 
 // appendEntryMessage appends the message of a metav1.ManagedFieldsEntry.
 func appendEntryMessage(entry []byte, e api.ManagedFieldsEntry) []byte {
 	of := e.Of.Value()
 	entry = appendText(appendText(appendText(entry, 1, of.Name), 2, of.Operation), 3, of.APIVersion)
 	if e.Time != 0 {
-		seconds := binary.AppendUvarint([]byte{1 << 3}, uint64(e.Time))
-		entry = append(appendField(entry, 4, len(seconds)), seconds...)
+		start := len(entry)
+		entry = insertHead(binary.AppendUvarint(append(entry, 1<<3), uint64(e.Time)), start, timeTag)
 	}
 	entry = appendText(appendField(appendText(entry, 6, fieldsV1), 7, fieldSize(len(of.Fields))), 1, of.Fields)
 	return appendText(entry, 8, of.Subresource)
 }
+
+var timeTag = []byte{4<<3 | 2}
 
 func appendText(message []byte, number byte, text string) []byte {
 	return append(appendField(message, number, len(text)), text...)

@@ -38,13 +38,6 @@ func appendField(into []byte, number byte, size int) []byte {
 // fieldSize returns the size of a field with some bytes.
 func fieldSize(size int) int { return 1 + (bits.Len(uint(size)|1)+6)/7 + size }
 
-func sizeOf(parts [][]byte) (size int) {
-	for _, part := range parts {
-		size += len(part)
-	}
-	return size
-}
-
 // Protobuf encodes the stored objects of a codec as messages: an item has no kind, and begins with the metadata.
 type Protobuf struct{ *Codec }
 
@@ -85,15 +78,14 @@ func FirstField(message []byte) []byte {
 }
 
 // EncodeProtobuf returns an object in protobuf, given its envelope and the parts of its message.
-func EncodeProtobuf(envelope []byte, message [][]byte) conversion.Encoded {
-	head := appendField(slices.Clip(envelope), 2, sizeOf(message))
-	return conversion.EncodedPieces(slices.Concat([][]byte{head}, message, [][]byte{envelopeEnd})...)
+func EncodeProtobuf(envelope []byte, message *conversion.Parts) conversion.Encoded {
+	head := appendField(slices.Clip(envelope), 2, message.Size(0))
+	return conversion.EncodedPieces(slices.Concat([][]byte{head}, message.All, [][]byte{envelopeEnd})...)
 }
 
-// AppendEvent appends the parts of a metav1.WatchEvent to the parts of a message: what precedes them, whose memory is that of
-// before, and what follows them.
-func AppendEvent(before []byte, eventType string, envelope []byte, message [][]byte) (head, tail []byte) {
-	size := sizeOf(message)
+// AppendEvent makes a message of a size a metav1.WatchEvent: it appends what precedes the message to before, and returns what
+// follows it.
+func AppendEvent(before []byte, eventType string, envelope []byte, size int) (head, tail []byte) {
 	object := len(envelope) + fieldSize(size) + len(envelopeEnd)
 	head = append(appendField(before[:0], 1, len(eventType)), eventType...)
 	head = appendField(appendField(head, 2, fieldSize(object)), 1, object)
@@ -101,23 +93,23 @@ func AppendEvent(before []byte, eventType string, envelope []byte, message [][]b
 }
 
 // EncodeMessages returns a list of n messages in protobuf.
-func EncodeMessages(kind schema.GroupVersionKind, meta ListMeta, n int, item AppendItem) (conversion.Encoded, error) {
-	parts, heads := make([][]byte, 0, 2*n), make([]byte, 0, 4*n)
+func EncodeMessages(kind schema.GroupVersionKind, meta ListMeta, n int, add conversion.AddItem) (conversion.Encoded, error) {
 	metadata, err := meta.message()
 	if err != nil {
 		return conversion.Encoded{}, err
 	}
-	for i := range n {
-		begin, at := len(parts), len(heads)
-		if parts, err = item(append(parts, nil), i); err != nil {
-			return conversion.Encoded{}, err
+	var before [1 + binary.MaxVarintLen64]byte // an item: the list is made by one goroutine at a time
+	return conversion.EncodedItems(n, func(parts *conversion.Parts, i int) error {
+		parts.Add(nil)
+		if err := add(parts, i); err != nil {
+			return err
 		}
-		heads = appendField(heads, 2, sizeOf(parts[begin+1:]))
-		parts[begin] = heads[at:]
-	}
-	head := appendField(EnvelopeOf(kind), 2, fieldSize(len(metadata))+sizeOf(parts))
-	head = append(appendField(head, 1, len(metadata)), metadata...)
-	return conversion.EncodedList(head, nil, envelopeEnd, parts), nil
+		parts.All[0] = appendField(before[:0], 2, parts.Size(1))
+		return nil
+	}, func(size int) (_, _ []byte) {
+		head := appendField(EnvelopeOf(kind), 2, fieldSize(len(metadata))+size)
+		return append(appendField(head, 1, len(metadata)), metadata...), envelopeEnd
+	})
 }
 
 // message returns the metadata of a list in protobuf.

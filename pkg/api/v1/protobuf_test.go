@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"kube2014/pkg/conversion"
 )
 
 // decoder decodes objects in protobuf.
@@ -37,7 +39,11 @@ func TestEachKindIsInListsAsTodaysClientsReadThem(t *testing.T) {
 		require.Equal(t, append(appendField(nil, 1, len(want)), want...), FirstField(message), "%s begins with its metadata", kind)
 
 		meta := ListMeta{Version: 7, Continue: "c", Remaining: 3}
-		list, err := EncodeMessages(listKind, meta, 2, func(parts [][]byte, _ int) ([][]byte, error) { return append(parts, message[:3], message[3:]), nil })
+		list, err := EncodeMessages(listKind, meta, 2, func(parts *conversion.Parts, _ int) error {
+			parts.Add(message[:3])
+			parts.Add(message[3:])
+			return nil
+		})
 		require.NoError(t, err)
 		assert.Len(t, list.Bytes(), list.Size)
 		got := decode(t, listKind, list.Bytes())
@@ -67,13 +73,13 @@ func TestAnItemInProtobufMayBeContinued(t *testing.T) {
 	require.NoError(t, err)
 	want, err := codec.Out(stored)
 	require.NoError(t, err)
-	assert.Equal(t, want, decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, [][]byte{item}).Bytes()))
+	assert.Equal(t, want, decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, partsOf(item)).Bytes()))
 
 	entry, err := (&metav1.ManagedFieldsEntry{Manager: "m"}).Marshal()
 	require.NoError(t, err)
 	managed := append([]byte{17<<3&0x7f | 2 | 0x80, 17 >> 4, byte(len(entry))}, entry...)
 	more := append(appendField(nil, 1, len(managed)), managed...)
-	merged := decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, [][]byte{item, more}).Bytes())
+	merged := decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, partsOf(item, more)).Bytes())
 	assert.Equal(t, "m", metaOf(merged).ManagedFields[0].Manager)
 	metaOf(merged).ManagedFields = nil
 	assert.Equal(t, want, merged)
@@ -86,8 +92,8 @@ func TestAnEventInProtobufIsThatOfTodaysClients(t *testing.T) {
 		message, err := pod.Marshal()
 		require.NoError(t, err)
 		kind := corev1.SchemeGroupVersion.WithKind("Pod")
-		head, tail := AppendEvent(nil, "ADDED", EnvelopeOf(kind), [][]byte{message})
-		want := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: EncodeProtobuf(EnvelopeOf(kind), [][]byte{message}).Bytes()}}
+		head, tail := AppendEvent(nil, "ADDED", EnvelopeOf(kind), len(message))
+		want := metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: EncodeProtobuf(EnvelopeOf(kind), partsOf(message)).Bytes()}}
 		text, err := want.Marshal()
 		require.NoError(t, err)
 		assert.Equal(t, string(text), string(head)+string(message)+string(tail))
@@ -100,3 +106,5 @@ func TestAnObjectWithoutATypeHasNoFormInProtobuf(t *testing.T) {
 	assert.EqualError(t, err, "*v1.Table has no form in protobuf")
 	assert.Nil(t, FirstField(nil))
 }
+
+func partsOf(parts ...[]byte) *conversion.Parts { return &conversion.Parts{All: parts} }

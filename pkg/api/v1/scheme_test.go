@@ -271,7 +271,10 @@ func TestAnAnswerIsMadeOfItems(t *testing.T) {
 		`{"kind":"EndpointsList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"c","remainingItemCount":3},"items":[{` + text + `,{` + text + "]}\n": {
 			2, ListMeta{Version: 7, Continue: "c", Remaining: 3}},
 	} {
-		list, err := EncodeList("v1", "EndpointsList", row.meta, row.n, func(parts [][]byte, _ int) ([][]byte, error) { return append(parts, item), nil })
+		list, err := EncodeList("v1", "EndpointsList", row.meta, row.n, func(parts *conversion.Parts, _ int) error {
+			parts.Add(item)
+			return nil
+		})
 		require.NoError(t, err)
 		assert.Equal(t, want, string(list.Bytes()))
 		assert.Equal(t, len(want), list.Size)
