@@ -125,6 +125,10 @@ func (m *Manager) Update(live, object rest.Object, manager string) *field.Error 
 			return nil
 		}
 	}
+	if entries, ok := m.renewed(live, object, manager); ok {
+		object.SetManagedFields(entries)
+		return nil
+	}
 	derived := m.Complete(live)
 	_, err := m.tracker().Update(live, object, manager)
 	if derived != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -245,3 +246,35 @@ func TestManagedFieldsThatCannotBeReadAreErrors(t *testing.T) {
 }
 
 const fieldsV1 = "FieldsV1"
+
+// The shorter way of a manager that owns all fields has the result of the longer one.
+func TestAManagerRenewsWhatIsItsOwn(t *testing.T) {
+	t.Parallel()
+	m := of(configMaps, "", nil, nil)
+	first := configMapWith(t, "", `{"a":"1","b":"1"}`)
+	m.Update(m.kind.empty(), first, "one")
+	long := first.ManagedFields[0].Time.Add(-time.Hour)
+	first.ManagedFields[0].Time = &metav1.Time{Time: long}
+	for data, short := range map[string]bool{`{"a":"2","b":"1"}`: true, `{"a":"2"}`: false, `{"a":"1","b":"1","c":"1"}`: false} {
+		for _, manager := range []string{"one", "two"} {
+			next := configMapWith(t, "", data)
+			entries, ok := m.renewed(first, next, manager)
+			require.Equal(t, short && manager == "one", ok, "%s by %s", data, manager)
+			if ok {
+				whole := next.DeepCopy()
+				_, err := m.tracker().Update(first, whole, manager)
+				require.NoError(t, err)
+				assert.True(t, Same(whole.ManagedFields, entries))
+				assert.True(t, entries[0].Time.After(long))
+			}
+		}
+	}
+	reset := configMapWith(t, "", `{"a":"2","b":"1"}`)
+	reset.ManagedFields = []metav1.ManagedFieldsEntry{}
+	_, ok := m.renewed(first, reset, "one")
+	assert.False(t, ok, "who sends none resets them")
+	shared := first.DeepCopy()
+	shared.ManagedFields = append(shared.ManagedFields, metav1.ManagedFieldsEntry{Manager: "two"})
+	_, ok = m.renewed(shared, configMapWith(t, "", `{"a":"2","b":"1"}`), "one")
+	assert.False(t, ok, "another manager may own some too")
+}

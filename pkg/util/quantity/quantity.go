@@ -104,10 +104,38 @@ func isHuge(text []byte) bool {
 // quantities are the names of the members of today's objects that are or contain quantities.
 var quantities = []string{"allocatable", "allocatedResources", "capacity", "divisor", "limits", "overhead", "requests", "sizeLimit"}
 
+// maybeHugeJSON is maybeHuge for JSON. A quantity is a value of its own: the identifiers of containers and images, which are
+// hexadecimal, look like one only inside.
+func maybeHugeJSON(text []byte) bool {
+	for i := range text {
+		if i > 0 && isInWord(text[i-1]) && (i == 1 || text[i-2] != '\\') {
+			continue
+		}
+		end := i
+		if text[end] == '+' || text[end] == '-' {
+			end++
+		}
+		for end < len(text) && (isDigit(text[end]) || text[end] == '.') {
+			end++
+		}
+		if end-i >= 64 || end < len(text) && (text[end] == 'e' || text[end] == 'E') && isExponent(text[end+1:]) {
+			return true
+		}
+	}
+	return bytes.Contains(text, escaped) && maybeHuge(text)
+}
+
+// escaped is how JSON may write any character.
+var escaped = []byte(`\u`)
+
+func isInWord(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '/' || c == '-' || c == '+'
+}
+
 // CheckJSON returns a bad request if the JSON of an object has such a quantity. It ignores other members
 // that look like one.
 func CheckJSON(text []byte) error {
-	if !maybeHuge(text) {
+	if !maybeHugeJSON(text) {
 		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))

@@ -1,6 +1,7 @@
 package quantity
 
 import (
+	"encoding/json"
 	"math/rand"
 	"regexp"
 	"strings"
@@ -93,4 +94,29 @@ func TestWhatMayBeHugeIsFoundAsByARegularExpression(t *testing.T) {
 	}
 	require.Greater(t, found, 1000)
 	require.Less(t, found, 19000)
+}
+
+func TestNoHugeValueInJSONIsOverlooked(t *testing.T) {
+	t.Parallel()
+	random, found, passed := rand.New(rand.NewSource(1)), 0, 0
+	pieces := []string{"1", "23", ".", "e", "E1234", "e12345", "+", "-", "x", " ", `\n`, `\t`, `\u0031`, `\u2028`, "/", strings.Repeat("7", 64)}
+	for range 20000 {
+		text := `"`
+		for range random.Intn(5) {
+			text += pieces[random.Intn(len(pieces))]
+		}
+		text += `"`
+		var value string
+		require.NoError(t, json.Unmarshal([]byte(text), &value))
+		switch maybe := maybeHugeJSON([]byte(`{"cpu":` + text + `}`)); {
+		case hugeQuantity.MatchString(strings.TrimSpace(value)):
+			require.True(t, maybe, text)
+			found++
+		case !maybe:
+			passed++
+		}
+	}
+	require.Greater(t, found, 1000)
+	require.Greater(t, passed, 5000)
+	assert.False(t, maybeHugeJSON([]byte(`{"image":"web@sha256:9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0","id":"containerd://`+strings.Repeat("0", 64)+`"}`)))
 }
