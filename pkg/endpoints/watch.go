@@ -76,8 +76,9 @@ func (r *call) watch() error {
 		return err
 	}
 	defer watch.Stop()
-	s := &watching{call: r, watch: watch, inProtobuf: r.form.mediaType == bodies.Protobuf, bookmarks: sent.AllowWatchBookmarks,
-		nextBookmark: time.Now().Add(bookmarkPeriod), sent: func(int) {}}
+	s := &watching{call: r, watch: watch, inProtobuf: r.form.mediaType == bodies.Protobuf, bookmarks: sent.AllowWatchBookmarks, sent: func(int) {}}
+	s.awaitBookmark(ctx)
+	defer func() { s.cancel() }()
 	if observe := r.server.WatchEvents; observe != nil {
 		s.sent = observe(r.info.APIGroup, r.info.APIVersion, r.info.Resource)
 	}
@@ -121,15 +122,16 @@ func (s *Server) watchTime(seconds *int64) time.Duration {
 // watching is a watch that is being served.
 type watching struct {
 	*call
-	watch        *rest.Watch
-	out          stream.Stream
-	inProtobuf   bool
-	bookmarks    bool // the client wants them
-	nextBookmark time.Time
-	sent         func(size int)   // is called for each event
-	begun        bool             // an event has been sent
-	parts        conversion.Parts // of the last event
-	head         []byte           // of the last event in protobuf; the slice is reused
+	watch      *rest.Watch
+	out        stream.Stream
+	inProtobuf bool
+	bookmarks  bool               // the client wants them
+	due        context.Context    // ends when the next bookmark is due
+	cancel     context.CancelFunc // of due
+	sent       func(size int)     // is called for each event
+	begun      bool               // an event has been sent
+	parts      conversion.Parts   // of the last event
+	head       []byte             // of the last event in protobuf; the slice is reused
 }
 
 // serve sends events until the context ends, or the client stops reading. Pending events are sent in any
@@ -153,16 +155,20 @@ func (s *watching) next(ctx context.Context) ([]rest.Event, error) {
 	if !s.bookmarks {
 		return s.watch.Next(ctx)
 	}
-	due, cancel := context.WithDeadline(ctx, s.nextBookmark)
-	defer cancel()
-	if due.Err() == nil || ctx.Err() != nil {
-		events, err := s.watch.Next(due)
+	if s.due.Err() == nil || ctx.Err() != nil {
+		events, err := s.watch.Next(s.due)
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return events, err
 		}
 	}
-	s.nextBookmark = time.Now().Add(bookmarkPeriod)
+	s.cancel()
+	s.awaitBookmark(ctx)
 	return s.watch.Bookmark(), nil
+}
+
+// awaitBookmark begins the time to the next bookmark.
+func (s *watching) awaitBookmark(ctx context.Context) {
+	s.due, s.cancel = context.WithTimeout(ctx, bookmarkPeriod)
 }
 
 // send writes events, and flushes them.

@@ -23,7 +23,7 @@ func inController(rc corev1.ReplicationController) (controller api.ReplicationCo
 		state.TaskTemplate.DesiredState.Manifest, template.Spec = inPodSpec(template.Spec)
 		rc.Spec.Template = &template
 	}
-	controller.Remainder, err = encodeRest(corev1.ReplicationController{ObjectMeta: rc.ObjectMeta, Spec: rc.Spec, Status: rc.Status})
+	controller.Remainder, err = encodeRest(&corev1.ReplicationController{ObjectMeta: rc.ObjectMeta, Spec: rc.Spec, Status: rc.Status})
 	return controller, err
 }
 

@@ -18,7 +18,7 @@ func inEndpoints(endpoints corev1.Endpoints) (in api.Endpoints, err error) {
 	in = api.Endpoints{Name: endpoints.Name, Endpoints: inSubsets(endpoints.Subsets), Managed: endpoints.Labels[managedBy] != ""}
 	in.ObjectMeta, endpoints.ObjectMeta = inMeta(endpoints.ObjectMeta)
 	endpoints.TypeMeta = metav1.TypeMeta{}
-	in.Remainder, err = encodeRest(endpoints)
+	in.Remainder, err = encodeRest(&endpoints)
 	return in, err
 }
 

@@ -46,16 +46,20 @@ func makeV1(t testing.TB, kind string, seed int64) object {
 		}
 	}
 	complete(v1)
-	v1 = received(t, v1) // JSON does not tell an empty map from none: then there is more to complete
+	v1 = received(t, v1) // neither JSON nor protobuf tells an empty map from none: then there is more to complete
 	complete(v1)
 	return v1
 }
 
-// received returns an object as it is after it was sent in JSON.
+// received returns an object as it is after it was sent in JSON and in protobuf.
 func received(t testing.TB, sent object) object {
-	empty := codecOf(reflect.TypeOf(sent).Elem().Name()).New()
-	require.NoError(t, json.Unmarshal([]byte(encode(t, sent)), empty))
-	return empty.(object)
+	codec := codecOf(reflect.TypeOf(sent).Elem().Name())
+	fromJSON, fromMessage := codec.New(), codec.New()
+	require.NoError(t, json.Unmarshal([]byte(encode(t, sent)), fromJSON))
+	message, err := EncodeMessage(fromJSON)
+	require.NoError(t, err)
+	require.NoError(t, fromMessage.(restMessage).Unmarshal(message))
+	return fromMessage.(object)
 }
 
 // complete sets defaults, as the second door does.

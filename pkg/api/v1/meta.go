@@ -1,12 +1,8 @@
 package v1
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"reflect"
 	"strconv"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,45 +45,4 @@ func EncodeMetadata(object *api.Any) ([]byte, error) {
 	outMeta(&partial.ObjectMeta, object)
 	partial.Labels, partial.ManagedFields = object.Labels, ManagedFields(object)
 	return json.Marshal(partial.ObjectMeta)
-}
-
-// empties has the JSON of empty structs, []byte by reflect.Type.
-var empties sync.Map
-
-// encodeRest returns the JSON of the rest of an object, "" if it is that of an empty one. The rest is a struct, or a pointer to it.
-func encodeRest(rest any) (api.Remainder, error) {
-	text, err := json.Marshal(rest)
-	if err != nil {
-		return "", err
-	}
-	of := reflect.Indirect(reflect.ValueOf(rest)).Type()
-	empty, known := empties.Load(of)
-	if !known {
-		if empty, err = json.Marshal(reflect.New(of).Interface()); err != nil {
-			return "", err
-		}
-		empties.Store(of, empty)
-	}
-	if bytes.Equal(text, empty.([]byte)) {
-		text = nil
-	}
-	return api.MakeRemainder(text), nil
-}
-
-func decodeRest[Object any](object api.Object) (rest Object, err error) {
-	err = decodeRemainder(object, &rest)
-	return rest, err
-}
-
-// decodeRemainder decodes the remainder of an object into another one. The error names the object: another
-// program may have written the remainder.
-func decodeRemainder(object api.Object, into any) error {
-	remainder := object.Meta().Remainder
-	if remainder == "" {
-		return nil
-	}
-	if err := json.Unmarshal(remainder.Text(), into); err != nil {
-		return fmt.Errorf("the remainder of %s %s: %w", object.Key().Kind, api.Quote(object.Key().ID), err)
-	}
-	return nil
 }

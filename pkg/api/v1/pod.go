@@ -19,7 +19,7 @@ func inPod(pod corev1.Pod) (task api.Task, err error) {
 	task.Held = pod.DeletionTimestamp != nil || len(pod.Spec.SchedulingGates) > 0 || pod.Spec.SchedulerName != "" && pod.Spec.SchedulerName != corev1.DefaultSchedulerName
 	task.DesiredState.Manifest, pod.Spec = inPodSpec(pod.Spec)
 	defaults.StripPod(&pod)
-	task.Remainder, err = encodeRest(corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec, Status: pod.Status})
+	task.Remainder, err = encodeRest(&corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec, Status: pod.Status})
 	return task, err
 }
 

@@ -20,7 +20,7 @@ func inService(svc corev1.Service) (service api.Service, err error) {
 	if equality.Semantic.DeepEqual(outServicePorts(service.Port), svc.Spec.Ports) {
 		svc.Spec.Ports = nil
 	}
-	service.Remainder, err = encodeRest(corev1.Service{ObjectMeta: svc.ObjectMeta, Spec: svc.Spec, Status: svc.Status})
+	service.Remainder, err = encodeRest(&corev1.Service{ObjectMeta: svc.ObjectMeta, Spec: svc.Spec, Status: svc.Status})
 	return service, err
 }
 

@@ -230,7 +230,7 @@ func (s *Store[T]) compare(next api.Object, stored *storage.Object) error {
 	}
 	if now, ok := next.(*api.Any); ok { // its remainder says all, and encoding is deterministic
 		before := stored.Object.(*api.Any)
-		if now.Remainder == before.Remainder && maps.Equal(now.Labels, before.Labels) && maps.Equal(now.Annotations, before.Annotations) {
+		if now.Remainder.Same(before.Remainder) && maps.Equal(now.Labels, before.Labels) && maps.Equal(now.Annotations, before.Annotations) {
 			return errUnchanged
 		}
 		return nil
