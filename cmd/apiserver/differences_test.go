@@ -129,6 +129,20 @@ func TestK10APodOfALiveNodeHasTimeToEnd(t *testing.T) {
 	d.mustAsk(200, "DELETE", podsPath+"/silent", "")
 	d.mustAsk(404, "GET", podsPath+"/silent", "")
 
+	lease := func(ago time.Duration) string {
+		return fmt.Sprintf(`{"metadata":{"name":"m1"},"spec":{"renewTime":%q}}`, time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z"))
+	}
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	d.mustAsk(201, "POST", "/api/v1/namespaces", `{"metadata":{"name":"kube-node-lease"}}`)
+	d.mustAsk(201, "POST", leases, lease(time.Hour))
+	d.mustAsk(201, "POST", podsPath, pod("silent", ""))
+	d.mustAsk(200, "DELETE", podsPath+"/silent", "")
+	d.mustAsk(404, "GET", podsPath+"/silent", "")
+	d.mustAsk(200, "PUT", leases+"/m1", lease(-time.Hour))
+	d.mustAsk(201, "POST", podsPath, pod("quiet", ""))
+	assert.Contains(t, d.mustAsk(200, "DELETE", podsPath+"/quiet", ""), `"deletionGracePeriodSeconds":30`)
+	d.mustAsk(200, "DELETE", leases+"/m1", "")
+
 	report(-time.Hour) // it stays alive however long the test takes
 	d.mustAsk(201, "POST", podsPath, pod("alive", ""))
 	assert.Contains(t, d.mustAsk(200, "DELETE", podsPath+"/alive", ""), `"deletionGracePeriodSeconds":30`)

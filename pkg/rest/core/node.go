@@ -4,11 +4,13 @@ import (
 	"strconv"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
+	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
@@ -82,7 +84,8 @@ func KubeletOf(node *corev1.Node) (host string, port uint) {
 	return node.Name, port
 }
 
-// isAlive reports whether the kubelet of a node has recently reported that it is ready.
+// isAlive reports whether the kubelet of a node has reported that it is ready, and has done so or has renewed its lease recently.
+// Today's kubelets repeat a report only every five minutes.
 func (n nodes) isAlive(name string) bool {
 	if name == "" {
 		return false
@@ -93,8 +96,25 @@ func (n nodes) isAlive(name string) bool {
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue && n.Now().Sub(condition.LastHeartbeatTime.Time) < heartbeatTime
+			return condition.Status == corev1.ConditionTrue && (n.isRecent(condition.LastHeartbeatTime.Time) || n.isRecent(n.renewed(name)))
 		}
 	}
 	return false
+}
+
+func (n nodes) isRecent(at time.Time) bool { return n.Now().Sub(at) < heartbeatTime }
+
+var leases = v1.NewConverter(coordinationv1.SchemeGroupVersion.WithKind("Lease"), "leases", v1.Scheme)
+
+// renewed returns when a kubelet has renewed the lease of its node, zero if there is none.
+func (n nodes) renewed(name string) (at time.Time) {
+	stored, err := n.Objects.Get(api.Key{Kind: "leases", Namespace: corev1.NamespaceNodeLease, ID: name})
+	if err != nil {
+		return at
+	}
+	lease, err := leases.Out(stored.Object)
+	if err == nil && lease.(*coordinationv1.Lease).Spec.RenewTime != nil {
+		at = lease.(*coordinationv1.Lease).Spec.RenewTime.Time
+	}
+	return at
 }
