@@ -22,7 +22,10 @@ type Conn struct {
 }
 
 // Dial opens a connection. Over TLS it has shaken hands when Dial returns.
-func (s Server) Dial() (*Conn, error) {
+func (s Server) Dial() (*Conn, error) { return s.DialSized(256 << 10) }
+
+// DialSized is Dial with a number of bytes for what is read.
+func (s Server) DialSized(buffer int) (*Conn, error) {
 	c, err := net.Dial("tcp", s.Address)
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func (s Server) Dial() (*Conn, error) {
 		}
 		c = secure
 	}
-	return &Conn{c, bufio.NewReaderSize(c, 256<<10)}, nil
+	return &Conn{c, bufio.NewReaderSize(c, buffer)}, nil
 }
 
 // Do sends a request and reads its answer to the end. The body is kept if keep

@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"kube2014/bench/measure"
 )
 
 const (
@@ -18,21 +16,21 @@ const (
 	pause    = 2 * time.Millisecond // between two tries
 )
 
-// process is a server that runs.
-type process struct {
-	measure.Server
-	ready time.Duration // from the start to the first 200 of /readyz
-	stop  func()
+// Process is a server that runs.
+type Process struct {
+	Server
+	Ready time.Duration // from the start to the first 200 of /readyz
+	Stop  func()
 }
 
-// start starts a program on a free port, and returns when it is ready. It is stopped at the
-// end of the run, if not before.
-func (p *process) start(c *comparison, program string, args []string, portFlag string) error {
-	port, err := measure.FreePort()
+// Start starts a program on a free port, and returns when it is ready. It is stopped at the
+// end of the run, if not before. The headers go with each question whether it is ready.
+func (p *Process) Start(r *Run, program string, args []string, portFlag string, headers ...string) error {
+	port, err := FreePort()
 	if err != nil {
 		return err
 	}
-	log, err := os.CreateTemp(c.Dir, "log")
+	log, err := os.CreateTemp(r.Dir, "log")
 	if err != nil {
 		return err
 	}
@@ -49,13 +47,13 @@ func (p *process) start(c *comparison, program string, args []string, portFlag s
 		close(ended)
 	}()
 	p.Address, p.PID = net.JoinHostPort("127.0.0.1", port), cmd.Process.Pid
-	p.stop = sync.OnceFunc(func() { stop(cmd, ended) })
-	c.AtEnd(p.stop)
-	if err := p.untilReady(begin, ended); err != nil {
+	p.Stop = sync.OnceFunc(func() { stop(cmd, ended) })
+	r.AtEnd(p.Stop)
+	if err := p.untilReady(begin, ended, Request("GET", "/readyz", nil, headers...)); err != nil {
 		text, _ := os.ReadFile(log.Name())
 		return fmt.Errorf("%s does not get ready: %w: %s", program, err, lastLines(string(text)))
 	}
-	p.ready = time.Since(begin)
+	p.Ready = time.Since(begin)
 	return nil
 }
 
@@ -73,19 +71,19 @@ var errEnded = errors.New("it has ended")
 
 // untilReady asks until the answer is 200, on one connection if it can: to shake hands
 // again and again would slow the server down.
-func (p *process) untilReady(begin time.Time, ended chan struct{}) error {
-	var c *measure.Conn
+func (p *Process) untilReady(begin time.Time, ended chan struct{}, question []byte) error {
+	var c *Conn
 	for {
 		var err error
 		if c == nil {
 			c, err = p.Dial()
 		}
 		if err == nil {
-			_, err = c.Do(request("GET", "/readyz", nil), false)
+			_, err = c.Do(question, false)
 			if err == nil {
 				return c.Close()
 			}
-			if !errors.As(err, new(measure.StatusError)) {
+			if !errors.As(err, new(StatusError)) {
 				c.Close()
 				c = nil
 			}

@@ -63,8 +63,8 @@ func TestTheDocumentIsOfThisProgram(t *testing.T) {
 func TestKubeAPIServerIsToldFilesThatAreThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, writeCredentials(dir, tokens))
-	args := kubeArgs(dir, "http://127.0.0.1:1", "RBAC")
+	args, err := measure.KubeFlags(dir, "http://127.0.0.1:1", "RBAC", tokens)
+	require.NoError(t, err)
 	require.Zero(t, len(args)%2, "each flag has a value")
 	files := 0
 	for _, arg := range args {

@@ -28,7 +28,7 @@ func (c *comparison) checkKubectl() error {
 	if err := c.start(theirs); err != nil {
 		return err
 	}
-	defer theirs.stop()
+	defer theirs.Stop()
 	var there, here tally
 	for _, session := range sessions {
 		if err := theirs.isFresh(); err != nil {
@@ -44,7 +44,7 @@ func (c *comparison) checkKubectl() error {
 		if err := here.replay(c, ours, session, today.AtInsecurePort(session.Name)); err != nil {
 			return err
 		}
-		ours.stop()
+		ours.Stop()
 	}
 	c.kubectl = fmt.Sprintf("Recorded *kubectl* commands print the same on this kube-apiserver (%s) and on ours (%s, of which %d have\n"+
 		"[known differences](second-door.md)).\n%s", there, here, here.known, there.differences(kubeAPIServer)+here.differences("ours"))

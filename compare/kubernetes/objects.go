@@ -15,7 +15,7 @@ const (
 
 // request returns a request to either side: ours passes over the token.
 func request(method, path string, body []byte, headers ...string) []byte {
-	headers = append(headers, "Authorization: Bearer "+token)
+	headers = append(headers, authorization)
 	if body != nil {
 		kind := "application/json"
 		if method == "PATCH" {
@@ -46,7 +46,7 @@ func replaceExtra(i int) []byte { return request("PUT", podsPath+"/"+extraName(i
 
 func applyExtra(i int) []byte {
 	return measure.Request("PATCH", podsPath+"/"+extraName(i)+"?fieldManager=applier&force=true", extraPod(i, "apply"),
-		"Authorization: Bearer "+token, "Content-Type: application/apply-patch+yaml")
+		authorization, "Content-Type: application/apply-patch+yaml")
 }
 
 func podName(i int) string { return fmt.Sprintf("pod-%06d", i) }

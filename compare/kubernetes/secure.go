@@ -98,14 +98,14 @@ func isForbidden(err error) bool {
 // down too.
 func measureSecure(c *comparison, others []*side) error {
 	for _, other := range others {
-		other.stop()
+		other.Stop()
 	}
 	sides, err := c.measureGuarded(false, measurement{what: "GET over TLS, by token and role", goals: goals{inMemory: 5}})
 	if err != nil {
 		return err
 	}
 	for _, s := range sides {
-		s.stop()
+		s.Stop()
 	}
 	_, err = c.measureGuarded(true, measurement{what: "the same with an audit", goals: goals{inMemory: 4}})
 	return err

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +21,7 @@ type side struct {
 	port    string   // the flag for it
 	backend string   // of etcd; "" in memory
 	audit   string   // the file of its audit; "" for none
-	process
+	measure.Process
 }
 
 const (
@@ -36,6 +31,9 @@ const (
 	kubeAPIServer = "kube-apiserver"
 	token         = "compare" // any will do that it knows
 	tokens        = token + ",admin,1\n"
+	patience      = time.Minute          // with what a server does soon
+	pause         = 2 * time.Millisecond // between two tries
+	authorization = "Authorization: Bearer " + token
 )
 
 // sides returns kube-apiserver, which is the first, and ours. None of them runs.
@@ -75,38 +73,12 @@ func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir strin
 	if dir, err = os.MkdirTemp(c.Dir, "kube"); err != nil {
 		return nil, "", err
 	}
-	if err := writeCredentials(dir, tokens); err != nil {
+	flags, err := measure.KubeFlags(dir, url, mode, tokens)
+	if err != nil {
 		return nil, "", err
 	}
-	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: kubeArgs(dir, url, mode), port: "--secure-port",
-		process: process{Server: measure.Server{TLS: true}}}, dir, nil
-}
-
-func kubeArgs(dir, etcd, mode string) []string {
-	key := filepath.Join(dir, "key.pem")
-	return append([]string{
-		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--cert-dir", dir, "--token-auth-file", filepath.Join(dir, "tokens.csv"),
-		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", mode,
-	}, withoutAccounts...)
-}
-
-// writeCredentials writes the files that kubeArgs names: a key for the tokens of service
-// accounts, and who comes with a token. A certificate kube-apiserver makes itself.
-func writeCredentials(dir, tokens string) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
-	}
-	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	if err := os.WriteFile(filepath.Join(dir, "key.pem"), text, 0o600); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(tokens), 0o600)
+	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: append(flags, withoutAccounts...), port: "--secure-port",
+		Process: measure.Process{Server: measure.Server{TLS: true}}}, dir, nil
 }
 
 // startEtcd starts an etcd that waits for the disk, and returns its URL.
@@ -130,7 +102,7 @@ func machineNames() string {
 // start starts a side. It returns when the server is ready and has a namespace for pods,
 // which kube-apiserver makes a moment later.
 func (c *comparison) start(s *side) error {
-	if err := s.process.start(c, s.program, s.args, s.port); err != nil {
+	if err := s.Start(c.Run, s.program, s.args, s.port, authorization); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	end := time.Now().Add(patience)

@@ -17,15 +17,15 @@ func measureStart(c *comparison, sides []*side) error {
 		if err := c.start(s); err != nil {
 			return err
 		}
-		s.stop()
+		s.Stop()
 	}
 	return c.byTurns(sides,
 		measurement{"start to ready", " ms", goals{inMemory: 20}, func(s *side, _ int) (float64, error) {
 			err := c.start(s)
-			return measure.Milliseconds(s.ready), err
+			return measure.Milliseconds(s.Ready), err
 		}},
 		measurement{"memory, idle", " MB", goals{inMemory: 8}, func(s *side, _ int) (float64, error) {
-			defer s.stop()
+			defer s.Stop()
 			time.Sleep(idle)
 			return s.memory()
 		}},

@@ -1,0 +1,129 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kube2014/bench/measure"
+)
+
+// Periods of a kubelet, at the speed 1.
+const (
+	leasePeriod  = 10 * time.Second
+	statusPeriod = 5 * time.Minute
+)
+
+// kubelet renews the lease of its node, tells its status, and runs its pods, which start and end at once.
+type kubelet struct {
+	load  *Load
+	link  *link
+	name  string
+	pods  *follow
+	due   chan *corev1.Pod // that begin or end
+	lease *coordinationv1.Lease
+}
+
+func (l *Load) newKubelet(i int) *kubelet {
+	k := &kubelet{load: l, link: l.link(i), name: nodeName(i), due: make(chan *corev1.Pod, 16), lease: lease(i)}
+	k.pods = l.newFollow(i, allPods+"?fieldSelector=spec.nodeName%3D"+k.name, k.event)
+	return k
+}
+
+// event passes on pods for which there is something to do.
+func (k *kubelet) event(ctx context.Context, kind watch.EventType, text []byte) error {
+	if kind == watch.Deleted {
+		return nil
+	}
+	var event metav1.WatchEvent
+	if err := event.Unmarshal(text); err != nil {
+		return err
+	}
+	pod := &corev1.Pod{}
+	if err := decode(event.Object.Raw, pod); err != nil {
+		return err
+	}
+	if kind == watch.Added && !k.pods.initial {
+		if bound := k.load.turn.Load().boundAt(podNumber(pod.Name)); !bound.IsZero() {
+			k.load.Times.add(eventOfBinding, time.Since(bound))
+		}
+	}
+	if pod.DeletionTimestamp != nil && pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending {
+		select {
+		case k.due <- pod:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// run does what is due until the context ends.
+func (k *kubelet) run(ctx context.Context) error {
+	defer k.link.close()
+	renew, tell := k.period(leasePeriod), k.period(statusPeriod)
+	nextLease, nextStatus := time.Now().Add(rand.N(renew)), time.Now().Add(rand.N(tell))
+	for {
+		timer := time.NewTimer(time.Until(nextLease))
+		var err error
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case pod := <-k.due:
+			err = k.sync(ctx, pod)
+		case <-timer.C:
+			nextLease = time.Now().Add(renew) // one that is late is not made up for
+			if err = k.renew(ctx); err == nil && time.Now().After(nextStatus) {
+				nextStatus = nextStatus.Add(tell)
+				_, err = k.link.ask(ctx, "PATCH of a node's status", k.load.request("PATCH", nodesPath+"/"+k.name+"/status", nodeStatus(), strategicMerge), false)
+			}
+		}
+		timer.Stop()
+		if err != nil && ctx.Err() == nil && !errors.As(err, new(measure.StatusError)) {
+			return err
+		}
+	}
+}
+
+func (k *kubelet) period(at1 time.Duration) time.Duration {
+	return time.Duration(float64(at1) / k.load.Speed)
+}
+
+// renew renews the lease. If another version is stored, it is read first.
+func (k *kubelet) renew(ctx context.Context) error {
+	path := leasesPath + "/" + k.name
+	k.lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+	request := k.load.request("PUT", path, encode(k.lease), protobuf)
+	kind := "PUT of a lease"
+	if k.lease.ResourceVersion == "" {
+		request, kind = k.load.request("GET", path, nil), "GET of a lease"
+	}
+	body, err := k.link.ask(ctx, kind, request, true)
+	if err != nil {
+		k.lease.ResourceVersion = ""
+		return err
+	}
+	*k.lease = coordinationv1.Lease{TypeMeta: k.lease.TypeMeta}
+	return decode(body, k.lease)
+}
+
+// sync starts or ends a pod.
+func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
+	path := podsPath(pod.Namespace) + "/" + pod.Name
+	status := running(podNumber(pod.Name))
+	if pod.DeletionTimestamp != nil {
+		status = ended()
+	}
+	_, err := k.link.ask(ctx, "PATCH of a pod's status", k.load.request("PATCH", path+"/status", status, strategicMerge), false)
+	if err != nil || pod.DeletionTimestamp == nil {
+		return err
+	}
+	_, err = k.link.ask(ctx, "DELETE of an ended pod", k.load.request("DELETE", path+"?gracePeriodSeconds=0", nil), false)
+	return err
+}
