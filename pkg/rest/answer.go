@@ -69,6 +69,26 @@ func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) 
 	return append(parts, item[:end], v1.ManagedFieldsJSON(a.stored.Object), item[end:]), err
 }
 
+func (a storedAnswer) Derived(name string, derive func() ([]byte, error)) ([]byte, error) {
+	return a.stored.Item(derived{identityOfDerived{a.codec.Identity(), name}, derive})
+}
+
+// derived implements storage.Encoder.
+type derived struct {
+	identity identityOfDerived
+	derive   func() ([]byte, error)
+}
+
+// identityOfDerived is that of a codec with a name.
+type identityOfDerived struct {
+	codec any
+	name  string
+}
+
+func (d derived) Identity() any { return d.identity }
+
+func (d derived) EncodeItem(interface{}) ([]byte, error) { return d.derive() }
+
 // endOfMetadata returns where the last brace of the metadata in an item is.
 func (a storedAnswer) endOfMetadata(item []byte) (int, error) {
 	depth, quoted := 0, false
@@ -187,6 +207,10 @@ type unstoredAnswer struct{ object runtime.Object }
 func MakeAnswer(object runtime.Object) Answer { return unstoredAnswer{object} }
 
 func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil }
+
+func (m unstoredAnswer) Derived(_ string, derive func() ([]byte, error)) ([]byte, error) {
+	return derive()
+}
 
 func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
 
