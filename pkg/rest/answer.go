@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,7 +65,7 @@ func (a storedAnswer) appendJSON(parts [][]byte, forOne bool) ([][]byte, error) 
 		return append(parts, item), err
 	}
 	end, err := a.endOfMetadata(item)
-	return append(parts, item[:end], v1.ManagedFieldsJSON(a.stored.Object), item[end:]), err
+	return append(parts, item[:end], v1.AppendManagedFieldsJSON(nil, a.stored.Object), item[end:]), err
 }
 
 func (a storedAnswer) Derived(name string, derive func() ([]byte, error)) ([]byte, error) {
@@ -125,7 +124,7 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	return conversion.EncodedPieces(append(parts, lineEnd)...), err
 }
 
-var lineEnd, lastBrace = []byte("\n"), []byte("}")
+var lineEnd = []byte("\n")
 
 // appendWhole appends the parts of the object's JSON with its kind.
 func (a storedAnswer) appendWhole(parts [][]byte, forOne bool) ([][]byte, error) {
@@ -168,8 +167,8 @@ func (a storedAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
 
 // appendMetadata implements AppendMetadata with the JSON of the metadata.
 func appendMetadata(parts [][]byte, a Answer) ([][]byte, error) {
-	text, err := a.Metadata()
-	if err != nil || text == nil {
+	text, err := a.Metadata(nil)
+	if err != nil || len(text) == 0 {
 		return parts, err
 	}
 	var partial metav1.PartialObjectMetadata
@@ -180,10 +179,11 @@ func appendMetadata(parts [][]byte, a Answer) ([][]byte, error) {
 	return append(parts, message), err
 }
 
-// Metadata returns a part of the cached item, which begins with the metadata.
-func (a storedAnswer) Metadata() ([]byte, error) {
+// Metadata appends a part of the cached item, which begins with the metadata.
+func (a storedAnswer) Metadata(text []byte) ([]byte, error) {
 	if a.isLarge(a.codec) { // the garbage collector watches the metadata of all objects
-		return v1.EncodeMetadata(a.stored.Object.(*api.Any))
+		metadata, err := v1.EncodeMetadata(a.stored.Object.(*api.Any))
+		return append(text, metadata...), err
 	}
 	item, err := a.stored.Item(a.codec)
 	if err != nil {
@@ -193,11 +193,8 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := len(a.codec.BeforeMetadata)
-	if len(a.stored.Meta().ManagedFields) == 0 {
-		return item[begin : end+1], nil
-	}
-	return slices.Concat(item[begin:end], v1.ManagedFieldsJSON(a.stored.Object), lastBrace), nil
+	text = append(text, item[len(a.codec.BeforeMetadata):end]...)
+	return append(v1.AppendManagedFieldsJSON(text, a.stored.Object), '}'), nil
 }
 
 // unstoredAnswer implements Answer for an object that was created for one request.
@@ -223,10 +220,11 @@ func (m unstoredAnswer) AppendMetadata(parts [][]byte) ([][]byte, error) {
 	return appendMetadata(parts, m)
 }
 
-func (m unstoredAnswer) Metadata() ([]byte, error) {
+func (m unstoredAnswer) Metadata(text []byte) ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)
 	if err != nil {
-		return nil, nil // a status
+		return text, nil // a status
 	}
-	return json.Marshal(meta.AsPartialObjectMetadata(accessor).ObjectMeta)
+	metadata, err := json.Marshal(meta.AsPartialObjectMetadata(accessor).ObjectMeta)
+	return append(text, metadata...), err
 }

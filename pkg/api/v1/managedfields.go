@@ -61,13 +61,13 @@ const (
 	beforeFields  = `,"fieldsType":"FieldsV1","fieldsV1":`
 )
 
-// ManagedFieldsJSON returns the managed fields of an object as the last member of its metadata in JSON, nil if it has none.
-func ManagedFieldsJSON(object api.Object) []byte {
+// AppendManagedFieldsJSON appends the managed fields of an object as the last member of its metadata in JSON, nothing if it has none.
+func AppendManagedFieldsJSON(text []byte, object api.Object) []byte {
 	all := object.Meta().ManagedFields
 	if len(all) == 0 {
-		return nil
+		return text
 	}
-	text := append(make([]byte, 0, sizeOfManagedFields(all)), beforeEntries...)
+	text = append(slices.Grow(text, sizeOfManagedFields(all)), beforeEntries...)
 	for i, e := range all {
 		if i > 0 {
 			text = append(text, ',')

@@ -28,13 +28,13 @@ func TestManagedFieldsComeBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, wanted, ManagedFields(object))
 		if len(wanted) == 0 {
-			assert.Empty(t, ManagedFieldsJSON(object))
+			assert.Empty(t, AppendManagedFieldsJSON(nil, object))
 			continue
 		}
 		var fromJSON, fromMessage metav1.PartialObjectMetadata
 		text, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: wanted}})
 		require.NoError(t, err)
-		own := `{"metadata":{"name":"x"` + string(ManagedFieldsJSON(object)) + `}}`
+		own := `{"metadata":{"name":"x"` + string(AppendManagedFieldsJSON(nil, object)) + `}}`
 		assert.Equal(t, string(text), `{"metadata":{`+own[len(`{"metadata":{"name":"x",`):])
 		require.NoError(t, json.Unmarshal([]byte(own), &fromJSON))
 		require.NoError(t, fromMessage.Unmarshal(ManagedFieldsMessage(object)))
