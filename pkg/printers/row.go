@@ -59,10 +59,13 @@ func (p Printer) Row(object runtime.Object) ([]byte, error) {
 	if p.conditions != nil {
 		if conditions := p.conditions(object); len(conditions) > 0 {
 			encoded, err := json.Marshal(conditions)
-			return append(append(row, `,"conditions":`...), encoded...), err
+			if err != nil {
+				return nil, err
+			}
+			row = append(append(row, `,"conditions":`...), encoded...)
 		}
 	}
-	return bytes.Clone(row), nil // without the room to grow: it may be kept
+	return bytes.Clone(row), nil // it may be kept: without the room to grow
 }
 
 func appendCell(row []byte, cell any) ([]byte, error) {
