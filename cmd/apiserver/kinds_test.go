@@ -69,7 +69,7 @@ func widgetRow(objects storage.Interface) rest.Resource {
 			Columns: func() []metav1.TableColumnDefinition {
 				return []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "Size", Type: "integer"}}
 			},
-			Cells: func(object runtime.Object, _ time.Time) []any {
+			Cells: func(object runtime.Object) []any {
 				w := object.(*Widget)
 				return []any{w.Name, w.Spec.Size}
 			},

@@ -95,7 +95,7 @@ func measureReads(c *comparison, sides []*side) error {
 	if err := c.byTurns(sides, lists("list of 10,000 pods in protobuf", 4, podsPath, asProtobuf)); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", 2, podsPath, asTable)); err != nil {
+	if err := c.byTurns(sides, lists("list of 10,000 pods as Table", 4, podsPath, asTable)); err != nil {
 		return err
 	}
 	if err := c.byTurns(sides, lists("label query for 1 %", 20, podsPath+"?labelSelector=group%3Dg42")); err != nil {

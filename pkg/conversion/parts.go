@@ -12,14 +12,12 @@ func (p *Parts) Reset() { p.All, p.made = p.All[:0], p.made[:0] }
 // Add adds a part, which it does not copy.
 func (p *Parts) Add(part []byte) { p.All = append(p.All, part) }
 
-// Make adds a part of about a size, which f appends to its argument.
-func (p *Parts) Make(size int, f func([]byte) []byte) {
-	if cap(p.made)-len(p.made) < size {
-		p.made = make([]byte, 0, max(size, 2*cap(p.made)))
-	}
+// Make adds a part, unless it is empty. f appends it to its argument.
+func (p *Parts) Make(f func([]byte) []byte) {
 	start := len(p.made)
-	p.made = f(p.made)
-	p.Add(p.made[start:len(p.made):len(p.made)])
+	if p.made = f(p.made); len(p.made) > start {
+		p.Add(p.made[start:len(p.made):len(p.made)])
+	}
 }
 
 // Size returns the length of all parts from one on, in bytes.

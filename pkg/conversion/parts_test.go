@@ -18,10 +18,10 @@ func TestPartsStayAsTheyAreWhileMoreAreMade(t *testing.T) {
 		parts.Add([]byte("<"))
 		want := "<"
 		for i := range 100 {
-			parts.Make(2, func(text []byte) []byte { return strconv.AppendInt(text, int64(i), 10) })
+			parts.Make(func(text []byte) []byte { return strconv.AppendInt(text, int64(i), 10) })
 			want += strconv.Itoa(i)
 		}
-		parts.Make(1, func(text []byte) []byte { return append(text, "more than it was to be"...) })
+		parts.Make(func(text []byte) []byte { return append(text, "more than it was to be"...) })
 		want += "more than it was to be"
 		assert.Equal(t, want, string(bytes.Join(parts.All, nil)))
 		assert.Equal(t, len(want)-1, parts.Size(1))
@@ -33,7 +33,7 @@ func TestTheItemsOfAListAreMadeWhileTheyAreSent(t *testing.T) {
 	made := 0
 	list, err := EncodedItems(3, func(parts *Parts, i int) error {
 		made++
-		parts.Make(1, func(text []byte) []byte { return append(text, "abc"[i]) })
+		parts.Make(func(text []byte) []byte { return append(text, "abc"[i]) })
 		return nil
 	}, func(size int) (_, _ []byte) { return strconv.AppendInt(nil, int64(size), 10), []byte(".") })
 	require.NoError(t, err)

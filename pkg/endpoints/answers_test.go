@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -293,6 +294,36 @@ func TestARowHasOfItsObjectWhatWasAskedFor(t *testing.T) {
 			d.Must("GET", path+"?includeObject="+include, "", "Accept", Table).Into(&table)
 			require.Len(t, table.Rows, 1)
 			assert.Equal(t, strings.TrimSpace(want), string(table.Rows[0].Object), "%s %q", path, include)
+		}
+	}
+}
+
+func TestATableHasTheStateAndTheAgesOfItsMoment(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	now := Now
+	d.Server.Now = func() time.Time { return now }
+	for _, row := range []struct {
+		passes time.Duration
+		status string // that is written before; "" for none
+		cells  []any
+	}{
+		{0, "", []any{"web", "0/1", "Pending", "0", "0s"}},
+		{time.Minute, "", []any{"web", "0/1", "Pending", "0", "60s"}},
+		{0, `{"phase":"Running"}`, []any{"web", "0/1", "Running", "0", "60s"}},
+		{time.Hour, "", []any{"web", "0/1", "Running", "0", "61m"}},
+		{-2 * time.Hour, "", []any{"web", "0/1", "Running", "0", "<invalid>"}},
+	} {
+		now = now.Add(row.passes)
+		if row.status != "" {
+			d.Must("PATCH", Pods+"/web/status", `{"status":`+row.status+`}`, "Content-Type", MergePatch)
+		}
+		for _, path := range []string{Pods, Pods + "/web", Pods + "/web/status"} {
+			var table metav1.Table
+			d.Must("GET", path, "", "Accept", Table).Into(&table)
+			require.Len(t, table.Rows, 1)
+			assert.Equal(t, row.cells, table.Rows[0].Cells[:5], path)
 		}
 	}
 }

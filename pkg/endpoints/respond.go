@@ -44,7 +44,7 @@ func (r *call) encode(answer rest.Answer, columns bool) (conversion.Encoded, err
 	switch r.form.as {
 	case "PartialObjectMetadata":
 		text, err := r.appendMetadata(nil, answer)
-		if err != nil || text != nil {
+		if err != nil || len(text) > 0 {
 			return conversion.EncodedPieces(text, newline), err
 		}
 	case "Table":
@@ -90,13 +90,18 @@ func (r *call) respondList(list *rest.List, err error) error {
 
 // appendMetadata appends the PartialObjectMetadata of an object, nothing if it has no metadata.
 func (r *call) appendMetadata(text []byte, answer rest.Answer) ([]byte, error) {
-	metadata, err := answer.Metadata()
-	if err != nil || metadata == nil {
-		return text, err
-	}
+	before := len(text)
 	text = append(append(text, `{"kind":"PartialObjectMetadata","apiVersion":"`...), r.form.group...)
 	text = append(append(append(text, '/'), r.form.version...), `","metadata":`...)
-	return append(append(text, metadata...), '}'), nil
+	begin := len(text)
+	text, err := answer.Metadata(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) == begin:
+		return text[:before], nil
+	}
+	return append(text, '}'), nil
 }
 
 // warn adds a warning to the answer, once.

@@ -3,7 +3,6 @@ package printers
 import (
 	"cmp"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,7 +14,7 @@ var Events = Printer{Columns: table[corev1.Event](text("Last Seen", "lastTimesta
 
 // eventCells reads both forms of events: the old one has a count and two times, the new one has a
 // time and may have a series.
-func eventCells(event *corev1.Event, now time.Time) []any {
+func eventCells(event *corev1.Event) []any {
 	first := event.FirstTimestamp.Time
 	if first.IsZero() {
 		first = event.EventTime.Time
@@ -38,14 +37,14 @@ func eventCells(event *corev1.Event, now time.Time) []any {
 		source += ", " + host
 	}
 	return []any{
-		since(last, now),
+		since(last),
 		event.Type,
 		event.Reason,
 		object,
 		event.InvolvedObject.FieldPath,
 		source,
 		strings.TrimSpace(event.Message),
-		since(first, now),
+		since(first),
 		int64(count),
 		event.Name,
 	}

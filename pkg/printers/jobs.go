@@ -3,7 +3,6 @@ package printers
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +12,7 @@ import (
 
 // Jobs prints *batchv1.Job.
 var Jobs = table[batchv1.Job](name, with(text("Status", "", "Status of the job."), jobStatus), with(text("Completions", "status.succeeded"), completions),
-	withTime(text("Duration", "status", "Time required to complete the job."), jobDuration), age,
+	with(text("Duration", "status", "Time required to complete the job."), jobDuration), age,
 	wide(namesOf("spec.template")), wide(imagesOf("spec.template")), wide(with(text("Selector", "spec.selector"), metav1.FormatLabelSelector)))
 
 func jobStatus(o *batchv1.Job) string {
@@ -47,12 +46,12 @@ func completions(o *batchv1.Job) string {
 	return fmt.Sprintf("%d/1", o.Status.Succeeded)
 }
 
-func jobDuration(status *batchv1.JobStatus, now time.Time) string {
+func jobDuration(status *batchv1.JobStatus) any {
 	switch {
 	case status.StartTime == nil:
 		return ""
 	case status.CompletionTime == nil:
-		return duration.HumanDuration(now.Sub(status.StartTime.Time))
+		return Ago{Then: status.StartTime.Time}
 	}
 	return duration.HumanDuration(status.CompletionTime.Sub(status.StartTime.Time))
 }
@@ -68,10 +67,10 @@ var CronJobs = table[batchv1.CronJob](name, text("Schedule", "spec.schedule"), t
 		return map[bool]string{true: "True", false: "False"}[*suspend]
 	}),
 	count(number("Active", "status.active")),
-	withTime(text("Last Schedule", "status.lastScheduleTime"), func(last *metav1.Time, now time.Time) string {
+	with(text("Last Schedule", "status.lastScheduleTime"), func(last *metav1.Time) any {
 		if last == nil {
 			return "<none>"
 		}
-		return since(last.Time, now)
+		return since(last.Time)
 	}), age,
 	wide(namesOf(jobTemplate+"template")), wide(imagesOf(jobTemplate+"template")), wide(with(text("Selector", jobTemplate+"selector"), metav1.FormatLabelSelector)))

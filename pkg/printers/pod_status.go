@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,9 +149,9 @@ func (r *restarts) add(container corev1.ContainerStatus) {
 	}
 }
 
-func (r restarts) text(now time.Time) string {
+func (r restarts) cell() any {
 	if r.count == 0 || r.last.IsZero() {
 		return strconv.Itoa(r.count)
 	}
-	return fmt.Sprintf("%d (%s ago)", r.count, since(r.last.Time, now))
+	return Ago{strconv.Itoa(r.count) + " (", r.last.Time, " ago)"}
 }

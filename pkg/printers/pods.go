@@ -3,7 +3,6 @@ package printers
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +19,7 @@ var Pods = Printer{Columns: table[corev1.Pod](name,
 	wide(text("IP", "status.podIP")), wide(text("Node", "spec.nodeName")), wide(text("Nominated Node", "status.nominatedNodeName")),
 	wide(text("Readiness Gates", "spec.readinessGates"))).Columns, Cells: of(podCells), conditions: ended}
 
-func podCells(pod *corev1.Pod, now time.Time) []any {
+func podCells(pod *corev1.Pod) []any {
 	s := summaryOf(pod)
 	ip := pod.Status.PodIP
 	if ip == "" && len(pod.Status.PodIPs) > 0 {
@@ -30,8 +29,8 @@ func podCells(pod *corev1.Pod, now time.Time) []any {
 		pod.Name,
 		fmt.Sprintf("%d/%d", s.ready, s.containers),
 		s.status,
-		s.restarts.text(now),
-		since(pod.CreationTimestamp.Time, now),
+		s.restarts.cell(),
+		since(pod.CreationTimestamp.Time),
 		cmp.Or(ip, "<none>"),
 		cmp.Or(pod.Spec.NodeName, "<none>"),
 		cmp.Or(pod.Status.NominatedNodeName, "<none>"),

@@ -24,7 +24,7 @@ func TestThePodThatRunsIsAsRecorded(t *testing.T) {
 	t.Parallel()
 	pod := object(t, &corev1.Pod{}, `{"metadata":{"name":"one","creationTimestamp":"2026-11-21T08:34:11Z"},"spec":{"containers":[{"name":"c"}]},
 		"status":{"phase":"Running","podIP":"10.1.1.1","containerStatuses":[{"name":"c","restartCount":1,`+ready+`}]}}`)
-	assert.Equal(t, []any{"one", "1/1", "Running", "1", "10s", "10.1.1.1", "<none>", "<none>", "<none>"}, Pods.Cells(pod, now))
+	assert.Equal(t, []any{"one", "1/1", "Running", "1", "10s", "10.1.1.1", "<none>", "<none>", "<none>"}, rowAt(t, Pods, pod, now).Cells)
 }
 
 func TestTheStatusOfAPodIsThatOfTheContainerWhichHoldsItUp(t *testing.T) {
@@ -137,7 +137,7 @@ func TestTheRowOfAPodThatHasEndedSaysSo(t *testing.T) {
 		corev1.PodRunning:   "",
 		"":                  "",
 	} {
-		_, conditions := Pods.Row(&corev1.Pod{Status: corev1.PodStatus{Phase: phase}}, now)
+		conditions := rowAt(t, Pods, &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}, now).Conditions
 		var expected []metav1.TableRowCondition
 		if message != "" {
 			expected = []metav1.TableRowCondition{{Type: "Completed", Status: "True", Reason: string(phase), Message: message}}

@@ -1,5 +1,5 @@
 // Package printers converts objects to rows of the tables that kubectl get shows. Its functions
-// change nothing and are safe for concurrent use; the time is an argument.
+// change nothing and are safe for concurrent use.
 package printers
 
 import (
@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // Printer has the columns of a kind, and a function that returns the cells of an object. The zero
@@ -16,8 +15,8 @@ type Printer struct {
 	// Columns returns those of kubectl get. Those with priority 1 are only for -o wide. They are shared and
 	// must not be changed.
 	Columns func() []metav1.TableColumnDefinition
-	// Cells returns a value for each column. It panics if the object is of another kind.
-	Cells func(object runtime.Object, now time.Time) []any
+	// Cells returns a value for each column, an Ago if it depends on the time. It panics if the object is of another kind.
+	Cells func(object runtime.Object) []any
 	// conditions returns those of the row; nil for none.
 	conditions func(runtime.Object) []metav1.TableRowCondition
 }
@@ -29,16 +28,6 @@ func (p Printer) Table() *metav1.Table {
 		ColumnDefinitions: p.orDefault().Columns(),
 		Rows:              []metav1.TableRow{},
 	}
-}
-
-// Row returns the cells and the conditions of an object's row.
-func (p Printer) Row(object runtime.Object, now time.Time) (cells []any, conditions []metav1.TableRowCondition) {
-	p = p.orDefault()
-	cells = p.Cells(object, now)
-	if p.conditions != nil {
-		conditions = p.conditions(object)
-	}
-	return cells, conditions
 }
 
 // orDefault returns the printer, or byDefault for the zero value.
@@ -57,23 +46,6 @@ var byDefault = table[metav1.PartialObjectMetadata](name, with(column{TableColum
 var Named = table[metav1.PartialObjectMetadata](name, age)
 
 // of adapts a typed function to runtime.Object.
-func of[T any](cells func(T, time.Time) []any) func(runtime.Object, time.Time) []any {
-	return func(object runtime.Object, now time.Time) []any { return cells(object.(T), now) }
-}
-
-// Age returns the time that has passed since a time in RFC 3339.
-func Age(timestamp string, now time.Time) string {
-	then, err := time.Parse(time.RFC3339, timestamp)
-	if err != nil && timestamp != "" {
-		return "<invalid>"
-	}
-	return since(then, now)
-}
-
-// since returns the time that has passed, in the short form of a column of ages.
-func since(then, now time.Time) string {
-	if then.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(now.Sub(then))
+func of[T any](cells func(T) []any) func(runtime.Object) []any {
+	return func(object runtime.Object) []any { return cells(object.(T)) }
 }

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,8 +17,8 @@ import (
 type column struct {
 	metav1.TableColumnDefinition
 	path    string
-	missing any                                                                 // the cell of an object without the field; nil for the zero value
-	show    func(object runtime.Object, field reflect.Value, now time.Time) any // returns the cell; nil for the field's value
+	missing any                                                  // the cell of an object without the field; nil for the zero value
+	show    func(object runtime.Object, field reflect.Value) any // returns the cell; nil for the field's value
 
 	index []int // of the field
 }
@@ -42,11 +41,11 @@ func table[T any](columns ...column) Printer {
 			}
 			return all
 		}),
-		Cells: func(object runtime.Object, now time.Time) []any {
+		Cells: func(object runtime.Object) []any {
 			columns := found()
 			cells := make([]any, len(columns))
 			for i := range columns {
-				cells[i] = columns[i].cell(object, now)
+				cells[i] = columns[i].cell(object)
 			}
 			return cells
 		},
@@ -67,7 +66,7 @@ func (c *column) find(t reflect.Type) {
 	c.missing = cmp.Or(c.missing, valueOf(reflect.Zero(t)))
 }
 
-func (c *column) cell(object runtime.Object, now time.Time) any {
+func (c *column) cell(object runtime.Object) any {
 	var field reflect.Value
 	if c.path != "" {
 		field, _ = reflect.ValueOf(object).Elem().FieldByIndexErr(c.index) // none behind a pointer that is nil
@@ -75,7 +74,7 @@ func (c *column) cell(object runtime.Object, now time.Time) any {
 	value := reflect.Indirect(field)
 	switch {
 	case c.show != nil:
-		return c.show(object, value, now)
+		return c.show(object, value)
 	case !value.IsValid(), field.Kind() == reflect.String && field.Len() == 0:
 		return c.missing
 	}
@@ -98,9 +97,7 @@ var (
 	metadataDoc = metav1.ObjectMeta{}.SwaggerDoc()
 
 	name = with(text("Name", "", metadataDoc["name"]).as("name"), metav1.Object.GetName)
-	age  = withTime(text("Age", "", metadataDoc["creationTimestamp"]), func(object metav1.Object, now time.Time) string {
-		return since(object.GetCreationTimestamp().Time, now)
-	})
+	age  = with(text("Age", "", metadataDoc["creationTimestamp"]), func(object metav1.Object) any { return since(object.GetCreationTimestamp().Time) })
 )
 
 // text returns the column of a field, or of none if the path is "". It may have a description of its own.
@@ -140,12 +137,7 @@ func wide(c column) column {
 
 // with shows the result of a function of the object, or of the field or a pointer to it: the zero value if it is missing.
 func with[T, V any](c column, show func(of T) V) column {
-	return withTime(c, func(of T, _ time.Time) V { return show(of) })
-}
-
-// withTime is with for what depends on the time.
-func withTime[T, V any](c column, show func(of T, now time.Time) V) column {
-	c.show = func(object runtime.Object, field reflect.Value, now time.Time) any {
+	c.show = func(object runtime.Object, field reflect.Value) any {
 		of, is := object.(T)
 		switch {
 		case is || !field.IsValid():
@@ -154,14 +146,14 @@ func withTime[T, V any](c column, show func(of T, now time.Time) V) column {
 		default:
 			of = field.Interface().(T)
 		}
-		return show(of, now)
+		return show(of)
 	}
 	return c
 }
 
 // count shows how many elements a field has.
 func count(c column) column {
-	c.show = func(_ runtime.Object, field reflect.Value, _ time.Time) any { return int64(field.Len()) }
+	c.show = func(_ runtime.Object, field reflect.Value) any { return int64(field.Len()) }
 	return c
 }
 

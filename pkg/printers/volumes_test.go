@@ -2,7 +2,6 @@ package printers
 
 import (
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -45,5 +44,5 @@ func TestVolumesRequestsAndDevicesHaveTheirColumns(t *testing.T) {
 	} {
 		contains(t, row.want, cells(t, row.printer, object(t, row.object, row.text)))
 	}
-	assert.Len(t, Named.Cells(&resourcev1.DeviceClass{}, time.Time{}), 2)
+	assert.Len(t, Named.Cells(&resourcev1.DeviceClass{}), 2)
 }

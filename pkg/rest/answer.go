@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,10 +67,30 @@ func (a storedAnswer) addJSON(parts *conversion.Parts, forOne bool) error {
 	}
 	end, err := a.endOfMetadata(item)
 	parts.Add(item[:end])
-	v1.AddManagedFieldsJSON(parts, a.stored.Object)
+	parts.Make(func(text []byte) []byte { return v1.AppendManagedFieldsJSON(text, a.stored.Object) })
 	parts.Add(item[end:])
 	return err
 }
+
+func (a storedAnswer) Derived(name string, derive func() ([]byte, error)) ([]byte, error) {
+	return a.stored.Item(derived{identityOfDerived{a.codec.Identity(), name}, derive})
+}
+
+// derived implements storage.Encoder.
+type derived struct {
+	identity identityOfDerived
+	derive   func() ([]byte, error)
+}
+
+// identityOfDerived is that of a codec with a name.
+type identityOfDerived struct {
+	codec any
+	name  string
+}
+
+func (d derived) Identity() any { return d.identity }
+
+func (d derived) EncodeItem(interface{}) ([]byte, error) { return d.derive() }
 
 // endOfMetadata returns where the last brace of the metadata in an item is.
 func (a storedAnswer) endOfMetadata(item []byte) (int, error) {
@@ -100,7 +119,7 @@ func (a storedAnswer) Encode() (conversion.Encoded, error) {
 	return conversion.EncodedPieces(append(parts.All, lineEnd)...), err
 }
 
-var lineEnd, lastBrace = []byte("\n"), []byte("}")
+var lineEnd = []byte("\n")
 
 // addWhole adds the parts of the object's JSON with its kind.
 func (a storedAnswer) addWhole(parts *conversion.Parts, forOne bool) error {
@@ -125,7 +144,7 @@ func (a storedAnswer) AddJSON(parts *conversion.Parts) error { return a.addWhole
 func (a storedAnswer) AddMessage(parts *conversion.Parts, forOne bool) (envelope []byte, err error) {
 	item, err := a.item(v1.Protobuf{Codec: a.codec}, forOne)
 	parts.Add(item)
-	v1.AddManagedFieldsMessage(parts, a.stored.Object)
+	parts.Make(func(text []byte) []byte { return v1.AppendManagedFieldsMessage(text, a.stored.Object) })
 	return a.codec.Envelope, err
 }
 
@@ -144,8 +163,8 @@ func (a storedAnswer) AddMetadata(parts *conversion.Parts) error {
 
 // addMetadata implements AddMetadata with the JSON of the metadata.
 func addMetadata(parts *conversion.Parts, a Answer) error {
-	text, err := a.Metadata()
-	if err != nil || text == nil {
+	text, err := a.Metadata(nil)
+	if err != nil || len(text) == 0 {
 		return err
 	}
 	var partial metav1.PartialObjectMetadata
@@ -157,10 +176,11 @@ func addMetadata(parts *conversion.Parts, a Answer) error {
 	return err
 }
 
-// Metadata returns a part of the cached item, which begins with the metadata.
-func (a storedAnswer) Metadata() ([]byte, error) {
+// Metadata appends a part of the cached item, which begins with the metadata.
+func (a storedAnswer) Metadata(text []byte) ([]byte, error) {
 	if a.isLarge(a.codec) { // the garbage collector watches the metadata of all objects
-		return v1.EncodeMetadata(a.stored.Object.(*api.Any))
+		metadata, err := v1.EncodeMetadata(a.stored.Object.(*api.Any))
+		return append(text, metadata...), err
 	}
 	item, err := a.stored.Item(a.codec)
 	if err != nil {
@@ -170,14 +190,8 @@ func (a storedAnswer) Metadata() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin := len(a.codec.BeforeMetadata)
-	if len(a.stored.Meta().ManagedFields) == 0 {
-		return item[begin : end+1], nil
-	}
-	var parts conversion.Parts
-	parts.Add(item[begin:end])
-	v1.AddManagedFieldsJSON(&parts, a.stored.Object)
-	return slices.Concat(append(parts.All, lastBrace)...), nil
+	text = append(text, item[len(a.codec.BeforeMetadata):end]...)
+	return append(v1.AppendManagedFieldsJSON(text, a.stored.Object), '}'), nil
 }
 
 // unstoredAnswer implements Answer for an object that was created for one request.
@@ -187,6 +201,10 @@ type unstoredAnswer struct{ object runtime.Object }
 func MakeAnswer(object runtime.Object) Answer { return unstoredAnswer{object} }
 
 func (m unstoredAnswer) Object() (runtime.Object, error) { return m.object, nil }
+
+func (m unstoredAnswer) Derived(_ string, derive func() ([]byte, error)) ([]byte, error) {
+	return derive()
+}
 
 func (m unstoredAnswer) Encode() (conversion.Encoded, error) { return v1.Encode(m.object) }
 
@@ -198,10 +216,11 @@ func (m unstoredAnswer) AddMessage(parts *conversion.Parts, _ bool) (envelope []
 
 func (m unstoredAnswer) AddMetadata(parts *conversion.Parts) error { return addMetadata(parts, m) }
 
-func (m unstoredAnswer) Metadata() ([]byte, error) {
+func (m unstoredAnswer) Metadata(text []byte) ([]byte, error) {
 	accessor, err := meta.Accessor(m.object)
 	if err != nil {
-		return nil, nil // a status
+		return text, nil // a status
 	}
-	return json.Marshal(meta.AsPartialObjectMetadata(accessor).ObjectMeta)
+	metadata, err := json.Marshal(meta.AsPartialObjectMetadata(accessor).ObjectMeta)
+	return append(text, metadata...), err
 }

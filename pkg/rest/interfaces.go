@@ -89,8 +89,11 @@ type Answer interface {
 	Object() (runtime.Object, error)
 	// Encode returns its JSON.
 	Encode() (conversion.Encoded, error)
-	// Metadata returns the JSON of its metadata, nil if it has none.
-	Metadata() ([]byte, error)
+	// Derived returns what derive makes of the object. That of a stored object is made once for each name and version of the
+	// API: it must depend on nothing else.
+	Derived(name string, derive func() ([]byte, error)) ([]byte, error)
+	// Metadata appends the JSON of its metadata, nothing if it has none.
+	Metadata(text []byte) ([]byte, error)
 	// AddMessage adds the parts of its protobuf message, and returns the envelope of its kind. Other clients may need the
 	// message too, unless it is forOne.
 	AddMessage(parts *conversion.Parts, forOne bool) (envelope []byte, err error)

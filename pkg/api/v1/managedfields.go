@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
 )
 
 // Managed fields are stored apart from the rest of an object: objects with the same ones share them, and they are in no cached
@@ -62,22 +61,20 @@ const (
 	beforeFields  = `,"fieldsType":"FieldsV1","fieldsV1":`
 )
 
-// AddManagedFieldsJSON adds the managed fields of an object as the last member of its metadata in JSON, nothing if it has none.
-func AddManagedFieldsJSON(parts *conversion.Parts, object api.Object) {
+// AppendManagedFieldsJSON appends the managed fields of an object as the last member of its metadata in JSON, nothing if it has none.
+func AppendManagedFieldsJSON(text []byte, object api.Object) []byte {
 	all := object.Meta().ManagedFields
 	if len(all) == 0 {
-		return
+		return text
 	}
-	parts.Make(sizeOfManagedFields(all), func(text []byte) []byte {
-		text = append(text, beforeEntries...)
-		for i, e := range all {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			text = appendEntry(text, e)
+	text = append(slices.Grow(text, sizeOfManagedFields(all)), beforeEntries...)
+	for i, e := range all {
+		if i > 0 {
+			text = append(text, ',')
 		}
-		return append(text, afterEntries...)
-	})
+		text = appendEntry(text, e)
+	}
+	return append(text, afterEntries...)
 }
 
 // sizeOfManagedFields is a little more than the size of managed fields in JSON or in a message.
@@ -119,20 +116,20 @@ func needsEscape(c rune) bool {
 	return c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&'
 }
 
-// AddManagedFieldsMessage adds the managed fields of an object as field 1 of a message, the metadata, which has nothing else.
-func AddManagedFieldsMessage(parts *conversion.Parts, object api.Object) {
+// AppendManagedFieldsMessage appends the managed fields of an object as field 1 of a message, the metadata, which has nothing else. It
+// appends nothing if there are none.
+func AppendManagedFieldsMessage(text []byte, object api.Object) []byte {
 	all := object.Meta().ManagedFields
 	if len(all) == 0 {
-		return
+		return text
 	}
-	parts.Make(sizeOfManagedFields(all), func(text []byte) []byte {
-		start := len(text)
-		for _, e := range all {
-			entry := len(text)
-			text = insertHead(appendEntryMessage(text, e), entry, managedFieldsTag)
-		}
-		return insertHead(text, start, metadataTag)
-	})
+	text = slices.Grow(text, sizeOfManagedFields(all))
+	start := len(text)
+	for _, e := range all {
+		entry := len(text)
+		text = insertHead(appendEntryMessage(text, e), entry, managedFieldsTag)
+	}
+	return insertHead(text, start, metadataTag)
 }
 
 // The tags of metadata in an object, and of managed fields, the field 17, in metadata.

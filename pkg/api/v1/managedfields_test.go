@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
 )
 
 var managed = []metav1.ManagedFieldsEntry{
@@ -30,16 +28,16 @@ func TestManagedFieldsComeBack(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, wanted, ManagedFields(object))
 		if len(wanted) == 0 {
-			assert.Empty(t, textOf(object, AddManagedFieldsJSON))
+			assert.Empty(t, AppendManagedFieldsJSON(nil, object))
 			continue
 		}
 		var fromJSON, fromMessage metav1.PartialObjectMetadata
 		text, err := json.Marshal(metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: wanted}})
 		require.NoError(t, err)
-		own := `{"metadata":{"name":"x"` + string(textOf(object, AddManagedFieldsJSON)) + `}}`
+		own := `{"metadata":{"name":"x"` + string(AppendManagedFieldsJSON(nil, object)) + `}}`
 		assert.Equal(t, string(text), `{"metadata":{`+own[len(`{"metadata":{"name":"x",`):])
 		require.NoError(t, json.Unmarshal([]byte(own), &fromJSON))
-		require.NoError(t, fromMessage.Unmarshal(textOf(object, AddManagedFieldsMessage)))
+		require.NoError(t, fromMessage.Unmarshal(AppendManagedFieldsMessage(nil, object)))
 		for _, got := range []metav1.PartialObjectMetadata{fromJSON, fromMessage} {
 			for i := range got.ManagedFields {
 				if at := got.ManagedFields[i].Time; at != nil {
@@ -49,12 +47,6 @@ func TestManagedFieldsComeBack(t *testing.T) {
 			assert.Equal(t, wanted, got.ManagedFields)
 		}
 	}
-}
-
-func textOf(object api.Object, add func(*conversion.Parts, api.Object)) []byte {
-	var parts conversion.Parts
-	add(&parts, object)
-	return bytes.Join(parts.All, nil)
 }
 
 func TestObjectsWithTheSameManagersShareThem(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"strings"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,10 +76,10 @@ func printer(columns []apiextensionsv1.CustomResourceColumnDefinition) printers.
 	}
 	return printers.Printer{
 		Columns: func() []metav1.TableColumnDefinition { return all },
-		Cells: func(object runtime.Object, now time.Time) []any {
+		Cells: func(object runtime.Object) []any {
 			cells := []any{object.(own).GetName()}
 			for i, value := range values {
-				cells = append(cells, cell(all[i+1].Type, value(object.(own)), now))
+				cells = append(cells, cell(all[i+1].Type, value(object.(own))))
 			}
 			return cells
 		},
@@ -88,7 +87,7 @@ func printer(columns []apiextensionsv1.CustomResourceColumnDefinition) printers.
 }
 
 // cell returns the cell of a value in a column of a type, nil for one of another type.
-func cell(columnType string, value any, now time.Time) any {
+func cell(columnType string, value any) any {
 	switch typed := value.(type) {
 	case nil:
 		return nil
@@ -112,7 +111,7 @@ func cell(columnType string, value any, now time.Time) any {
 		}
 	case string:
 		if columnType == "date" {
-			return printers.Age(typed, now)
+			return printers.Age(typed)
 		}
 	}
 	if columnType != "string" {

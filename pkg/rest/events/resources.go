@@ -21,7 +21,7 @@ import (
 
 var row = rest.InNamespaces(eventsv1.SchemeGroupVersion, "Event", "events", printers.Printer{
 	Columns: printers.Events.Columns,
-	Cells:   func(object runtime.Object, now time.Time) []any { return printers.Events.Cells(inCore(object), now) },
+	Cells:   func(object runtime.Object) []any { return printers.Events.Cells(inCore(object)) },
 }, "ev")
 
 // Resources returns the table. Events expire a TTL after their last change.

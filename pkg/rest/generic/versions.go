@@ -1,8 +1,6 @@
 package generic
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,10 +18,10 @@ func RowsIn[T interface {
 	rest.Object
 }, Struct any, Stored rest.Object](row rest.Resource, k Kind[Stored], b Base) []rest.Resource {
 	if cells := k.Row.Printer.Cells; cells != nil {
-		row.Printer.Cells = func(object runtime.Object, now time.Time) []any {
+		row.Printer.Cells = func(object runtime.Object) []any {
 			stored, err := v1.ToStored(object)
 			utilruntime.Must(err)
-			return cells(stored, now)
+			return cells(stored)
 		}
 	}
 	store := NewStore(b, row, inVersion[T](row.GroupVersion, k.strategy()))
