@@ -258,6 +258,10 @@ bench: build bin/etcd bin/kubectl ## measure the program and write docs/performa
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
 
+scale: build bin/etcd bin/kube-apiserver ## measure it beside the clients of up to 5,000 nodes with 150,000 pods; takes an hour
+	$(GO) build -o bin/scale ./bench/scale
+	@exec bin/scale
+
 compare: build bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager ## measure the program beside today's kube-apiserver and write docs/compare.md; takes about five minutes
 	$(GO) build -o bin/compare ./compare/kubernetes
 	@exec bin/compare
