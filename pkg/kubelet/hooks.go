@@ -63,7 +63,7 @@ func (w *podWorker) startPreStop(c *container, grace time.Duration) {
 		if c.hooks != h || h.killAt.IsZero() {
 			return
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && run.State().Phase == cri.Running { // a command ends with its container
 			w.k.event(w.pod, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 		}
 		run.Stop(max(time.Until(h.killAt), minStopGrace))
