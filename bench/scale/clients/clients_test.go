@@ -33,19 +33,24 @@ func TestAllClientsStayInStepThoughAServerIsGone(t *testing.T) {
 	require.NoError(t, l.StartNodes(ctx))
 	require.NoError(t, l.Check(ctx))
 
-	_, err := l.Run(ctx, 100*time.Millisecond)
-	require.NoError(t, err)
-	goes.CloseClientConnections()
-	goes.Listener.Close()
-	_, err = l.Run(ctx, 100*time.Millisecond)
-	require.NoError(t, err)
-	require.NoError(t, l.Check(ctx), "each informer knows all, each kubelet its pods")
-	times := l.Times.Take()
-	for _, kind := range []string{"POST of a pod", "POST of a binding", "GET of a pod", "DELETE of a pod"} {
+	until := func(done func() bool) {
+		for ok := false; !ok; ok = done() {
+			_, err := l.Run(ctx, 100*time.Millisecond)
+			require.NoError(t, err)
+		}
+	}
+	times := map[string]Summary{}
+	until(func() bool {
+		times = l.Times.Take()
+		return times["DELETE of a pod"].Count > 0
+	})
+	for _, kind := range []string{"POST of a pod", "POST of a binding", "GET of a pod"} {
 		assert.NotZero(t, times[kind].Count, kind)
 	}
-	assert.NotZero(t, l.Failures.Take()["watch: ended"])
-	assert.Empty(t, l.Failures.Take())
+	goes.CloseClientConnections()
+	goes.Listener.Close()
+	until(func() bool { return l.Failures.Take()["watch: ended"] > 0 })
+	require.NoError(t, l.Check(ctx), "each informer knows all, each kubelet its pods")
 }
 
 func TestTimesAreSummedUpByKind(t *testing.T) {
@@ -69,5 +74,5 @@ func TestWhatDiffersIsTold(t *testing.T) {
 	require.NoError(t, l.FillPods())
 	assert.NoError(t, l.differs())
 	l.informers = []*informer{l.newInformer(0)}
-	assert.ErrorContains(t, l.differs(), "informer 0 knows 0 objects at /api/v1/")
+	assert.ErrorContains(t, l.differs(), "informer 0 knows 0 objects at /api")
 }

@@ -27,6 +27,7 @@ type follow struct {
 	version string // of the last event; "" if it must begin anew
 	initial bool   // the events are of the objects that it begins with
 	last    []byte // the last event
+	spare   []byte // the memory of the next one
 	ready   func() // closes inStep
 }
 
@@ -89,14 +90,14 @@ func (f *follow) next(events *bufio.Reader) error {
 		return err
 	}
 	n := int(binary.BigEndian.Uint32(size[:]))
-	next := f.last[:0]
+	next := f.spare[:0] // the last event stays whole if the next one does not come
 	if cap(next) < n {
 		next = make([]byte, 0, 2*n)
 	}
 	if _, err := io.ReadFull(events, next[:n]); err != nil {
 		return err
 	}
-	f.last = next[:n]
+	f.last, f.spare = next[:n], f.last
 	return nil
 }
 
