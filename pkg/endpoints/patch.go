@@ -68,29 +68,13 @@ func (r *call) patch() error {
 // patched fills into with the patched object. It reports the duplicate fields of the patch, and the
 // unknown and duplicate fields of the object.
 func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []byte) error {
-	before, err := json.Marshal(current)
+	fill := r.fillEdited
+	if changes.Merges() {
+		fill = r.fillMerged
+	}
+	unknown, refuse, err := fill(current, into, changes, body)
 	if err != nil {
 		return err
-	}
-	after, err := changes.Apply(before, into)
-	if err != nil {
-		return err
-	}
-	if len(after) > bodies.MaxSize {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", bodies.MaxSize))
-	}
-	refuse := func(why error) error {
-		return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), r.shown(after, body), why.Error())})
-	}
-	if err := quantity.CheckJSON(after); err != nil {
-		return err
-	}
-	if err := r.checkNesting(bodies.Nesting, after); err != nil {
-		return err
-	}
-	unknown, err := r.decodePatched(after, into)
-	if err != nil {
-		return refuse(err)
 	}
 	if err := r.agreeOnName(into); err != nil {
 		return err
@@ -109,11 +93,78 @@ func (r *call) mergesStrategically() bool {
 	return types.PatchType(bodies.Type(r.Header)) == types.StrategicMergePatchType
 }
 
-// decodePatched decodes the result of a patch, and returns the fields that its kind does not have.
-func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, err error) {
-	if r.mergesStrategically() {
-		return decodeMerged(text, into)
+// refusal returns the error about a patched object, which it shows.
+func refusal(shown string, why error) error {
+	return rest.Invalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), shown, why.Error())})
+}
+
+func patchedTooLarge() error {
+	return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the patched object has more than %d bytes", bodies.MaxSize))
+}
+
+// fillEdited fills into with the result of a patch of JSON.
+func (r *call) fillEdited(current, into rest.Object, changes *patch.Patch, _ []byte) (unknown []error, refuse func(error) error, err error) {
+	before, err := json.Marshal(current)
+	if err != nil {
+		return nil, nil, err
 	}
+	after, err := changes.Apply(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(after) > bodies.MaxSize {
+		return nil, nil, patchedTooLarge()
+	}
+	refuse = func(why error) error { return refusal(string(after), why) }
+	if err := quantity.CheckJSON(after); err != nil {
+		return nil, nil, err
+	}
+	if err := r.checkNesting(bodies.Nesting, after); err != nil {
+		return nil, nil, err
+	}
+	if unknown, err = r.decodePatched(after, into); err != nil {
+		return nil, nil, refuse(err)
+	}
+	return unknown, refuse, nil
+}
+
+// fillMerged fills into with the result of a strategic merge patch. What the patch does not name has been checked.
+func (r *call) fillMerged(current, into rest.Object, changes *patch.Patch, body []byte) (unknown []error, refuse func(error) error, err error) {
+	if err := quantity.CheckJSON(body); err != nil {
+		return nil, nil, err
+	}
+	after, err := changes.Merge(current, into)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.resource.Recursive {
+		text, err := json.Marshal(after)
+		if err == nil {
+			err = r.checkNesting(bodies.Nesting, text)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	refuse = func(why error) error {
+		var members map[string]any
+		_ = kjson.UnmarshalCaseSensitivePreserveInts(body, &members) // it is parsed
+		return refusal(fmt.Sprintf("%+v", members), why)
+	}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(after, into, true)
+	if strict, ok := runtime.AsStrictDecodingError(err); ok {
+		unknown = strict.Errors()
+	} else if err != nil {
+		return nil, nil, refuse(err)
+	}
+	if message, ok := into.(interface{ Size() int }); ok && message.Size() > bodies.MaxSize {
+		return nil, nil, patchedTooLarge()
+	}
+	return unknown, refuse, nil
+}
+
+// decodePatched decodes the result of a patch of JSON, and returns the fields that its kind does not have.
+func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, err error) {
 	var named metav1.TypeMeta
 	if err := json.Unmarshal(text, &named); err != nil {
 		return nil, err
@@ -129,25 +180,4 @@ func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, er
 		return nil, err
 	}
 	return kjson.UnmarshalStrict(text, into)
-}
-
-func decodeMerged(text []byte, into rest.Object) (unknown []error, err error) {
-	var members map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &members); err != nil {
-		return nil, err
-	}
-	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(members, into, true)
-	if strict, ok := runtime.AsStrictDecodingError(err); ok {
-		return strict.Errors(), nil
-	}
-	return nil, err
-}
-
-// shown returns the value that an error about the result of a patch shows.
-func (r *call) shown(after, patch []byte) string {
-	var members map[string]any
-	if r.mergesStrategically() && kjson.UnmarshalCaseSensitivePreserveInts(patch, &members) == nil {
-		return fmt.Sprintf("%+v", members)
-	}
-	return string(after)
 }

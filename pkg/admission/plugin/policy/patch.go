@@ -98,7 +98,7 @@ func applyJSONPatch(value ref.Val, object admission.Object) (admission.Object, e
 	if err != nil {
 		return nil, apierrors.NewInternalError(errors.New("the object cannot be encoded"))
 	}
-	after, err := changes.Apply(before, nil)
+	after, err := changes.Apply(before)
 	switch {
 	case patch.IsFailedTest(err):
 		return object, nil

@@ -44,7 +44,7 @@ func (p *common) patch(a *admission.Attributes, view matching.View, h *hook, bef
 	case *response.PatchType != admissionv1.PatchTypeJSONPatch:
 		return false, &failed{errors.New("unsupported patch type"), http.StatusBadRequest}
 	}
-	after, err := changes.Apply(before, nil)
+	after, err := changes.Apply(before)
 	if err != nil {
 		return false, h.internal("sent a patch that cannot be applied")
 	}

@@ -9,7 +9,6 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // maxOperations bounds a JSON patch, as in today's server.
@@ -35,7 +34,7 @@ func parseJSON(body []byte, into *Patch) error {
 		return tooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(operations))
 	}
 	members := deepest(operations)
-	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) {
+	into.apply = func(text []byte) ([]byte, error) {
 		if len(operations)*bytes.Count(text, []byte(",")) > maxMoves || members*(len(text)+len(body)) > maxScanned {
 			return nil, tooLarge("the object is too large for %d operations of a JSON patch", len(operations))
 		}

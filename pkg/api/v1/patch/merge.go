@@ -6,7 +6,6 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func parseMerge(body []byte, into *Patch) error {
@@ -19,7 +18,7 @@ func parseMerge(body []byte, into *Patch) error {
 	if changes == nil { // null
 		return apierrors.NewBadRequest(jsonpatch.ErrBadJSONPatch.Error())
 	}
-	into.apply = func(text []byte, _ runtime.Object) ([]byte, error) { return json.Marshal(merge(text, changes)) }
+	into.apply = func(text []byte) ([]byte, error) { return json.Marshal(merge(text, changes)) }
 	return nil
 }
 

@@ -52,7 +52,7 @@ func TestAMergePatchMergesAsTheLibraryDoes(t *testing.T) {
 		require.NoError(t, err)
 		changes, err := Parse(types.MergePatchType, patch)
 		require.NoError(t, err)
-		got, err := changes.Apply(text, nil)
+		got, err := changes.Apply(text)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got), "%s merged into %s", patch, text)
 	}

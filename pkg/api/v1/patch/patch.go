@@ -8,7 +8,6 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
@@ -20,8 +19,9 @@ var ErrUnknownType = errors.New("an unknown type of patch")
 // Patch is a parsed patch. It is safe for concurrent use.
 type Patch struct {
 	// Twice has an error for each member that the patch repeats; the last one counts.
-	Twice []error
-	apply func(text []byte, kind runtime.Object) ([]byte, error)
+	Twice  []error
+	apply  func(text []byte) ([]byte, error)
+	merges map[string]any // of a strategic merge patch
 }
 
 // Parse parses a patch of a type. Errors are ErrUnknownType or statuses.
@@ -51,9 +51,8 @@ func parse[Value any](body []byte, problem string, read func(body []byte, into *
 	return patch, nil
 }
 
-// Apply returns the patched JSON of an object. The kind is any object of the same kind. Errors
-// are statuses.
-func (p *Patch) Apply(text []byte, kind runtime.Object) ([]byte, error) { return p.apply(text, kind) }
+// Apply returns the patched JSON of an object. Errors are statuses.
+func (p *Patch) Apply(text []byte) ([]byte, error) { return p.apply(text) }
 
 func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)

@@ -1,13 +1,13 @@
 package patch
 
 import (
-	"encoding/json"
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	kjson "sigs.k8s.io/json"
 )
 
 // maxComparisons bounds a strategic merge, which compares each entry of a list with every
@@ -15,30 +15,41 @@ import (
 const maxComparisons = 4_000_000
 
 func parseStrategic(body []byte, into *Patch) error {
-	into.apply = func(text []byte, kind runtime.Object) ([]byte, error) { return mergeStrategically(text, body, kind) }
+	var changes map[string]any
+	if kjson.UnmarshalCaseSensitivePreserveInts(body, &changes) != nil {
+		return apierrors.NewBadRequest(mergepatch.ErrBadJSONDoc.Error())
+	}
+	if into.merges = changes; changes == nil { // null
+		into.merges = map[string]any{}
+	}
 	return nil
 }
 
-func mergeStrategically(text, patch []byte, kind runtime.Object) ([]byte, error) {
-	var before, changes strategicpatch.JSONMap // decoded for each object: the merge changes both
-	if json.Unmarshal(text, &before) != nil || json.Unmarshal(patch, &changes) != nil {
-		return nil, apierrors.NewBadRequest(mergepatch.ErrBadJSONDoc.Error())
+// Merges reports whether it is a strategic merge patch, for Merge. Others are for Apply.
+func (p *Patch) Merges() bool { return p.merges != nil }
+
+// Merge returns the members of an object that results from a strategic merge patch. The kind is any object of the same kind. Errors
+// are statuses.
+func (p *Patch) Merge(object, kind runtime.Object) (after map[string]any, err error) {
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, err
 	}
-	cost := comparisons(map[string]any(changes))
+	cost := comparisons(p.merges)
 	if cost > 0 { // else no list is merged
-		cost += comparisons(map[string]any(before))
+		cost += comparisons(before)
 	}
 	if cost > maxComparisons {
 		return nil, tooLarge("the lists of the object or of the patch are too long for a strategic merge patch: use a merge patch or a JSON patch")
 	}
-	after, err := strategicpatch.StrategicMergeMapPatch(before, changes, kind)
+	after, err = strategicpatch.StrategicMergeMapPatch(before, runtime.DeepCopyJSON(p.merges), kind) // it changes both
 	switch {
 	case errors.Is(err, mergepatch.ErrNoListOfLists):
 		return nil, unprocessable(err)
 	case err != nil:
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	return json.Marshal(after)
+	return after, nil
 }
 
 // comparisons returns the sum of the squares of the lengths of all lists in a value.
