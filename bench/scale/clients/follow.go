@@ -66,7 +66,7 @@ func (f *follow) watch(ctx context.Context) error {
 		f.known.Store(0)
 		query += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 	}
-	stream, err := conn.Stream(f.link.load.request("GET", f.path+query, nil))
+	stream, err := conn.Stream(f.link.load.request(reader, "GET", f.path+query, nil))
 	if err != nil {
 		f.link.load.Failures.add("watch: no answer")
 		return nil

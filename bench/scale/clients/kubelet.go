@@ -81,7 +81,7 @@ func (k *kubelet) run(ctx context.Context) error {
 			nextLease = time.Now().Add(renew) // one that is late is not made up for
 			if err = k.renew(ctx); err == nil && time.Now().After(nextStatus) {
 				nextStatus = nextStatus.Add(tell)
-				_, err = k.link.ask(ctx, "PATCH of a node's status", k.load.request("PATCH", nodesPath+"/"+k.name+"/status", nodeStatus(), strategicMerge), false)
+				_, err = k.link.ask(ctx, "PATCH of a node's status", k.load.request(aKubelet, "PATCH", nodesPath+"/"+k.name+"/status", nodeStatus(), strategicMerge), false)
 			}
 		}
 		timer.Stop()
@@ -99,10 +99,10 @@ func (k *kubelet) period(at1 time.Duration) time.Duration {
 func (k *kubelet) renew(ctx context.Context) error {
 	path := leasesPath + "/" + k.name
 	k.lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	request := k.load.request("PUT", path, encode(k.lease), protobuf)
+	request := k.load.request(aKubelet, "PUT", path, encode(k.lease), protobuf)
 	kind := "PUT of a lease"
 	if k.lease.ResourceVersion == "" {
-		request, kind = k.load.request("GET", path, nil), "GET of a lease"
+		request, kind = k.load.request(aKubelet, "GET", path, nil), "GET of a lease"
 	}
 	body, err := k.link.ask(ctx, kind, request, true)
 	if err != nil {
@@ -120,10 +120,10 @@ func (k *kubelet) sync(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp != nil {
 		status = ended()
 	}
-	_, err := k.link.ask(ctx, "PATCH of a pod's status", k.load.request("PATCH", path+"/status", status, strategicMerge), false)
+	_, err := k.link.ask(ctx, "PATCH of a pod's status", k.load.request(aKubelet, "PATCH", path+"/status", status, strategicMerge), false)
 	if err != nil || pod.DeletionTimestamp == nil {
 		return err
 	}
-	_, err = k.link.ask(ctx, "DELETE of an ended pod", k.load.request("DELETE", path+"?gracePeriodSeconds=0", nil), false)
+	_, err = k.link.ask(ctx, "DELETE of an ended pod", k.load.request(aKubelet, "DELETE", path+"?gracePeriodSeconds=0", nil), false)
 	return err
 }

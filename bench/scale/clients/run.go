@@ -69,7 +69,7 @@ func (l *Load) Run(ctx context.Context, duration time.Duration) (share float64, 
 			c.buffer = listBuffer
 			defer c.close()
 			l.pace(during, list.aSecond, func(i int) {
-				_, err := c.ask(during, list.kind, l.request("GET", list.path(i), nil), false)
+				_, err := c.ask(during, list.kind, l.request(reader, "GET", list.path(i), nil), false)
 				if during.Err() == nil {
 					l.fail(err)
 				}
@@ -119,7 +119,7 @@ func (l *Load) turnOver(ctx context.Context, worker int, now *turn, due <-chan i
 func (l *Load) turnOne(ctx context.Context, c *link, now *turn, i int) error {
 	number := now.first + i
 	now.sent[i].Store(time.Now().UnixNano())
-	body, err := c.ask(ctx, "POST of a pod", l.create(podsPath(l.namespaceOf(number)), l.newPod(number)), true)
+	body, err := c.ask(ctx, "POST of a pod", l.create(controller, podsPath(l.namespaceOf(number)), l.newPod(number)), true)
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func (l *Load) turnOne(ctx context.Context, c *link, now *turn, i int) error {
 		return err
 	}
 	now.bound[i].Store(time.Now().UnixNano())
-	if _, err := c.ask(ctx, "POST of a binding", l.create(l.podPath(number)+"/binding", binding(number, created.UID, nodeName(number%l.Nodes))), false); err != nil {
+	if _, err := c.ask(ctx, "POST of a binding", l.create(scheduler, l.podPath(number)+"/binding", binding(number, created.UID, nodeName(number%l.Nodes))), false); err != nil {
 		return err
 	}
-	if _, err := c.ask(ctx, "GET of a pod", l.request("GET", l.podPath(number), nil), false); err != nil {
+	if _, err := c.ask(ctx, "GET of a pod", l.request(reader, "GET", l.podPath(number), nil), false); err != nil {
 		return err
 	}
-	_, err = c.ask(ctx, "DELETE of a pod", l.request("DELETE", l.podPath(number-l.Pods), nil), false)
+	_, err = c.ask(ctx, "DELETE of a pod", l.request(controller, "DELETE", l.podPath(number-l.Pods), nil), false)
 	return err
 }

@@ -60,19 +60,19 @@ func (l *Load) namespaces() int { return max(1, l.Pods/podsOfNamespace) }
 
 // FillNodes creates the namespaces with their replica sets, the nodes and their leases.
 func (l *Load) FillNodes() error {
-	if err := l.createAll(1, func(int) []byte { return l.create(namespacesPath, namespace(leaseNamespace)) }); err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
+	if err := l.createAll(1, func(int) []byte { return l.create(controller, namespacesPath, namespace(leaseNamespace)) }); err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
 		return err
 	}
-	if err := l.createAll(l.namespaces(), func(i int) []byte { return l.create(namespacesPath, namespace(namespaceName(i))) }); err != nil {
+	if err := l.createAll(l.namespaces(), func(i int) []byte { return l.create(controller, namespacesPath, namespace(namespaceName(i))) }); err != nil {
 		return err
 	}
 	if err := l.createOwners(); err != nil {
 		return err
 	}
-	if err := l.createAll(l.Nodes, func(i int) []byte { return l.create(nodesPath, node(i)) }); err != nil {
+	if err := l.createAll(l.Nodes, func(i int) []byte { return l.create(aKubelet, nodesPath, node(i)) }); err != nil {
 		return err
 	}
-	return l.createAll(l.Nodes, func(i int) []byte { return l.create(leasesPath, lease(i)) })
+	return l.createAll(l.Nodes, func(i int) []byte { return l.create(aKubelet, leasesPath, lease(i)) })
 }
 
 // createOwners creates the replica set of each namespace, which owns its pods.
@@ -80,7 +80,7 @@ func (l *Load) createOwners() error {
 	c := l.link(0)
 	defer c.close()
 	for i := range l.namespaces() {
-		body, err := c.send(l.create("/apis/apps/v1/namespaces/"+namespaceName(i)+"/replicasets", replicaSet()), true)
+		body, err := c.send(l.create(controller, "/apis/apps/v1/namespaces/"+namespaceName(i)+"/replicasets", replicaSet()), true)
 		if err != nil {
 			return err
 		}
@@ -101,12 +101,12 @@ func (l *Load) FillPods() error {
 	if err := l.createAll(l.Pods, func(i int) []byte {
 		filled := l.newPod(i)
 		filled.Spec.NodeName = nodeName(i % l.Nodes)
-		return l.create(podsPath(l.namespaceOf(i)), filled)
+		return l.create(controller, podsPath(l.namespaceOf(i)), filled)
 	}); err != nil {
 		return err
 	}
 	return l.createAll(l.Pods, func(i int) []byte {
-		return l.request("PATCH", l.podPath(i)+"/status", running(i), strategicMerge)
+		return l.request(aKubelet, "PATCH", l.podPath(i)+"/status", running(i), strategicMerge)
 	})
 }
 
@@ -226,7 +226,7 @@ func (l *Load) differs() error {
 func (l *Load) count(path string) (int64, error) {
 	c := l.link(0)
 	defer c.close()
-	body, err := c.send(l.request("GET", path+"?limit=1", nil), true)
+	body, err := c.send(l.request(reader, "GET", path+"?limit=1", nil), true)
 	if err != nil {
 		return 0, err
 	}

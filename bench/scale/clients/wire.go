@@ -14,6 +14,14 @@ const (
 	strategicMerge = "application/strategic-merge-patch+json"
 )
 
+// Who sends a request, and owns the fields that it changes.
+const (
+	aKubelet   = "kubelet"
+	controller = "kube-controller-manager"
+	scheduler  = "kube-scheduler"
+	reader     = "kubectl"
+)
+
 // message is an object with its kind, of a type of today's API.
 type message interface {
 	runtime.Object
@@ -50,13 +58,13 @@ func decode(body []byte, into interface{ Unmarshal([]byte) error }) error {
 }
 
 // create returns the request that creates an object.
-func (l *Load) create(path string, object message) []byte {
-	return l.request("POST", path, encode(object), protobuf)
+func (l *Load) create(who, path string, object message) []byte {
+	return l.request(who, "POST", path, encode(object), protobuf)
 }
 
 // request returns a request, whose body, if it has one, is of a media type.
-func (l *Load) request(method, path string, body []byte, mediaType ...string) []byte {
-	headers := append([]string{"Accept: " + protobuf}, l.headers...)
+func (l *Load) request(who, method, path string, body []byte, mediaType ...string) []byte {
+	headers := append([]string{"User-Agent: " + who + "/v1.36.3 (linux/amd64)", "Accept: " + protobuf}, l.headers...)
 	for _, t := range mediaType {
 		headers = append(headers, "Content-Type: "+t)
 	}

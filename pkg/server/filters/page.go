@@ -11,7 +11,7 @@ func WithPage(next http.Handler, path string, page http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if !strings.HasPrefix(req.URL.Path+"/", path) || req.Method != http.MethodGet && req.Method != http.MethodHead {
+		if !strings.HasPrefix(req.URL.Path, path) && req.URL.Path != strings.TrimSuffix(path, "/") || req.Method != http.MethodGet && req.Method != http.MethodHead {
 			next.ServeHTTP(w, req)
 			return
 		}
