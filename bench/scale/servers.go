@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"kube2014/bench/measure"
 	"kube2014/pkg/etcd/etcdtest"
@@ -16,9 +17,13 @@ const (
 // withoutAccounts are flags of both programs: no controller makes service accounts.
 var withoutAccounts = []string{"--disable-admission-plugins", "ServiceAccount"}
 
+// inFlight are flags of both programs, for many nodes as in the tests of Kubernetes itself.
+var inFlight = []string{"--max-requests-inflight", "3000", "--max-mutating-requests-inflight", "1000"}
+
 // start starts our program.
 func (s *scaling) start(args ...string) (measure.Server, error) {
-	return s.Start(s.apiserver, append(append([]string{"-port", "0", "-machines", "m0001", "-scheduler", "none", "-profiling"}, withoutAccounts...), args...)...)
+	flags := slices.Concat([]string{"-port", "0", "-machines", "m0001", "-scheduler", "none", "-profiling"}, withoutAccounts, inFlight, args)
+	return s.Start(s.apiserver, flags...)
 }
 
 func (s *scaling) startOnEtcd(etcd string) (measure.Server, error) {
@@ -35,7 +40,7 @@ func (s *scaling) startKube(etcd string) (measure.Server, error) {
 		return measure.Server{}, err
 	}
 	p := measure.Process{Server: measure.Server{TLS: true}}
-	err = p.Start(s.Run, filepath.Join(s.programs, "kube-apiserver"), append(flags, withoutAccounts...), "--secure-port", authorization)
+	err = p.Start(s.Run, filepath.Join(s.programs, "kube-apiserver"), slices.Concat(flags, withoutAccounts, inFlight), "--secure-port", authorization)
 	return p.Server, err
 }
 

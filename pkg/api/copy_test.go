@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -17,7 +16,7 @@ func fill(value reflect.Value) {
 		value.Set(reflect.ValueOf(time.Unix(1, 0)))
 		return
 	case reflect.TypeFor[ManagedFields](): // they are read-only, and copies share them
-		value.Set(reflect.ValueOf(ManagedFields{{Of: unique.Make(Manager{Name: "m"})}}))
+		value.Set(reflect.ValueOf(ManagedFields{{Of: &Manager{Name: "m"}}}))
 		return
 	}
 	switch value.Kind() {

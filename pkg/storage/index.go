@@ -54,9 +54,9 @@ func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
 
 // nameOf returns the index key of an object, unique within a kind. Names sort by namespace, then
 // by id.
-func nameOf(object *Object) string {
+func nameOf(object api.Object) string {
 	name := prefixOf(object.Key())
-	if placed, ok := object.Object.(api.Placed); ok {
+	if placed, ok := object.(api.Placed); ok {
 		name += placed.Twin()
 	}
 	return name
@@ -157,7 +157,7 @@ func (x *index) swap(before, after *Object) {
 }
 
 func (x *index) add(object *Object) {
-	name := nameOf(object)
+	name := object.name
 	x.byName.Set(name, object)
 	for own := range labelsOf(machineOf(object), object.GetLabels()) {
 		carriers := x.byLabel[own]
@@ -171,8 +171,8 @@ func (x *index) add(object *Object) {
 
 // remove removes an object from where the next version, if there is one, does not take its place.
 func (x *index) remove(object, next *Object) {
-	name := nameOf(object)
-	if next != nil && nameOf(next) == name && machineOf(next) == machineOf(object) && maps.Equal(next.GetLabels(), object.GetLabels()) {
+	name := object.name
+	if next != nil && next.name == name && machineOf(next) == machineOf(object) && maps.Equal(next.GetLabels(), object.GetLabels()) {
 		return
 	}
 	x.byName.Delete(name)

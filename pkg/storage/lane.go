@@ -174,10 +174,10 @@ func (h *history) then(version uint64) map[string]*Object {
 			break
 		}
 		if event.After != nil {
-			then[nameOf(event.After)] = nil
+			then[event.After.name] = nil
 		}
 		if event.Before != nil {
-			then[nameOf(event.Before)] = event.Before
+			then[event.Before.name] = event.Before
 		}
 	}
 	return then

@@ -13,6 +13,7 @@ import (
 // it. It caches its JSON in each version of the API.
 type Object struct {
 	api.Object
+	name  string // see nameOf
 	texts atomic.Pointer[text]
 	last  atomic.Pointer[Object] // see Event.Last
 }
@@ -52,8 +53,8 @@ const maxTexts = 16
 func NewObject(object api.Object, version, created uint64) *Object {
 	meta := object.Meta()
 	meta.ResourceVersion, meta.CreationVersion = version, created
-	object.SetLabels(allLabels.share(object.GetLabels()))
-	return &Object{Object: object}
+	api.Share(object)
+	return &Object{Object: object, name: nameOf(object)}
 }
 
 // Version returns the version of the object's last change.

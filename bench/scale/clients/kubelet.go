@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -28,10 +29,14 @@ type kubelet struct {
 	pods  *follow
 	due   chan *corev1.Pod // that begin or end
 	lease *coordinationv1.Lease
+
+	renewed      chan struct{} // closed when it has renewed its lease
+	firstRenewal func()        // closes renewed
 }
 
 func (l *Load) newKubelet(i int) *kubelet {
-	k := &kubelet{load: l, link: l.link(i), name: nodeName(i), due: make(chan *corev1.Pod, 16), lease: lease(i)}
+	k := &kubelet{load: l, link: l.link(i), name: nodeName(i), due: make(chan *corev1.Pod, 16), lease: lease(i), renewed: make(chan struct{})}
+	k.firstRenewal = sync.OnceFunc(func() { close(k.renewed) })
 	k.pods = l.newFollow(i, allPods+"?fieldSelector=spec.nodeName%3D"+k.name, k.event)
 	return k
 }
@@ -108,6 +113,9 @@ func (k *kubelet) renew(ctx context.Context) error {
 	if err != nil {
 		k.lease.ResourceVersion = ""
 		return err
+	}
+	if kind == "PUT of a lease" {
+		k.firstRenewal()
 	}
 	*k.lease = coordinationv1.Lease{TypeMeta: k.lease.TypeMeta}
 	return decode(body, k.lease)

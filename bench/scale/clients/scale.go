@@ -20,7 +20,7 @@ import (
 
 const (
 	podsOfNamespace = 3000
-	connections     = 32 // of who creates and deletes objects
+	connections     = 64 // of who creates and deletes objects
 	settlesWithin   = 2 * time.Minute
 )
 
@@ -133,7 +133,7 @@ func (l *Load) Follow(ctx context.Context, n int) error {
 	return l.await(ctx, inStep)
 }
 
-// StartNodes starts a kubelet for each node, and waits until each knows its pods. They end with the context.
+// StartNodes starts a kubelet for each node, and waits until each knows its pods and has renewed its lease. They end with the context.
 func (l *Load) StartNodes(ctx context.Context) error {
 	var inStep []<-chan struct{}
 	for i := range l.Nodes {
@@ -141,7 +141,7 @@ func (l *Load) StartNodes(ctx context.Context) error {
 		l.kubelets = append(l.kubelets, k)
 		l.start(ctx, k.pods.run)
 		l.start(ctx, k.run)
-		inStep = append(inStep, k.pods.inStep)
+		inStep = append(inStep, k.pods.inStep, k.renewed)
 	}
 	return l.await(ctx, inStep)
 }

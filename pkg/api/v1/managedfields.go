@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,8 +23,8 @@ func inManagedFields(entries []metav1.ManagedFieldsEntry) api.ManagedFields {
 	}
 	in := make(api.ManagedFields, len(entries))
 	for i, e := range entries {
-		in[i].Of = unique.Make(api.Manager{Name: e.Manager, Operation: string(e.Operation), APIVersion: e.APIVersion, Subresource: e.Subresource,
-			Fields: e.FieldsV1.GetRawString()})
+		in[i].Of = &api.Manager{Name: e.Manager, Operation: string(e.Operation), APIVersion: e.APIVersion, Subresource: e.Subresource,
+			Fields: e.FieldsV1.GetRawString()}
 		if e.Time != nil && !e.Time.IsZero() {
 			in[i].Time = e.Time.Unix()
 		}
@@ -41,7 +40,7 @@ func ManagedFields(object api.Object) []metav1.ManagedFieldsEntry {
 	}
 	entries := make([]metav1.ManagedFieldsEntry, len(in))
 	for i, e := range in {
-		of := e.Of.Value()
+		of := e.Of
 		entries[i] = metav1.ManagedFieldsEntry{Manager: of.Name, Operation: metav1.ManagedFieldsOperationType(of.Operation), APIVersion: of.APIVersion,
 			FieldsType: fieldsV1, FieldsV1: metav1.NewFieldsV1(of.Fields), Subresource: of.Subresource}
 		if e.Time != 0 {
@@ -80,13 +79,13 @@ func AppendManagedFieldsJSON(text []byte, object api.Object) []byte {
 // sizeOfManagedFields is a little more than the size of managed fields in JSON or in a message.
 func sizeOfManagedFields(all api.ManagedFields) (size int) {
 	for _, e := range all {
-		size += 256 + len(e.Of.Value().Fields)
+		size += 256 + len(e.Of.Fields)
 	}
 	return size
 }
 
 func appendEntry(text []byte, e api.ManagedFieldsEntry) []byte {
-	of, start := e.Of.Value(), len(text)
+	of, start := e.Of, len(text)
 	text = appendMember(text, `,"manager":`, of.Name)
 	text = appendMember(text, `,"operation":`, of.Operation)
 	text = appendMember(text, `,"apiVersion":`, of.APIVersion)
@@ -143,7 +142,7 @@ func insertHead(message []byte, from int, tag []byte) []byte {
 
 // appendEntryMessage appends the message of a metav1.ManagedFieldsEntry.
 func appendEntryMessage(entry []byte, e api.ManagedFieldsEntry) []byte {
-	of := e.Of.Value()
+	of := e.Of
 	entry = appendText(appendText(appendText(entry, 1, of.Name), 2, of.Operation), 3, of.APIVersion)
 	if e.Time != 0 {
 		start := len(entry)

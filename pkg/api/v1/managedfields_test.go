@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,7 +54,7 @@ func TestObjectsWithTheSameManagersShareThem(t *testing.T) {
 	other[0].Time++
 	assert.True(t, one.Same(other), "whenever they have changed them")
 	assert.Equal(t, one[1].Of, other[1].Of)
-	other[1].Of = unique.Make(api.Manager{Name: "another"})
+	other[1].Of = &api.Manager{Name: "another"}
 	assert.False(t, one.Same(other))
 	assert.False(t, one.Same(one[:1]))
 }

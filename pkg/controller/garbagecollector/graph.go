@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -77,6 +78,7 @@ func (g *graph) set(n *node) (affected []types.UID) {
 		g.unlink(before)
 	}
 	g.nodes[n.uid] = n
+	g.share(n)
 	for _, owner := range n.owners {
 		if g.dependents[owner.UID] == nil {
 			g.dependents[owner.UID] = map[types.UID]*node{}
@@ -87,6 +89,23 @@ func (g *graph) set(n *node) (affected []types.UID) {
 		g.namespaces[n.name] = n.uid
 	}
 	return affected
+}
+
+// share lets a new object have the references of another dependent of its owner if they are equal: most have one owner. The caller
+// holds the lock.
+func (g *graph) share(n *node) {
+	if len(n.owners) == 0 {
+		return
+	}
+	for _, sibling := range g.dependents[n.owners[0].UID] {
+		if sibling.namespace == n.namespace {
+			n.namespace = sibling.namespace
+		}
+		if equality.Semantic.DeepEqual(sibling.owners, n.owners) {
+			n.owners = sibling.owners
+		}
+		return
+	}
 }
 
 // remove removes an object, and returns those that must be looked at: its owners, its dependents, and what is in it.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unique"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
@@ -127,7 +126,7 @@ func extraOf(object api.Object) extra {
 		e.ManagedFields = make([]entry, len(meta.ManagedFields))
 	}
 	for i, one := range meta.ManagedFields {
-		of := one.Of.Value()
+		of := one.Of
 		e.ManagedFields[i] = entry{of.Name, of.Operation, of.APIVersion, one.Time, json.RawMessage(of.Fields), of.Subresource}
 	}
 	switch o := object.(type) {
@@ -217,8 +216,8 @@ func (e extra) addTo(object api.Object) error {
 		meta.ManagedFields = make(api.ManagedFields, len(e.ManagedFields))
 	}
 	for i, one := range e.ManagedFields {
-		of := api.Manager{Name: one.Manager, Operation: one.Operation, APIVersion: one.APIVersion, Subresource: one.Subresource, Fields: string(one.Fields)}
-		meta.ManagedFields[i] = api.ManagedFieldsEntry{Of: unique.Make(of), Time: one.Time}
+		of := &api.Manager{Name: one.Manager, Operation: one.Operation, APIVersion: one.APIVersion, Subresource: one.Subresource, Fields: string(one.Fields)}
+		meta.ManagedFields[i] = api.ManagedFieldsEntry{Of: of, Time: one.Time}
 	}
 	if meta.CreationTime = e.CreationTimestamp.UTC(); meta.CreationTime.Year() < 0 || meta.CreationTime.Year() > 9999 {
 		return errors.New("the creation timestamp has no year of four digits in UTC")
