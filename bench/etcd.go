@@ -61,6 +61,9 @@ func measureEtcd(b *bench) error {
 	b.addRates("etcd v2: POST of a task", "of go-etcd's rate", ours, theirs, 1)
 	b.add(row{what: "etcd v2: POST of a task", unit: "of the time beside 100 tasks", values: measure.Ratios(atFew, ours), bound: 1.7, aside: true,
 		detail: fmt.Sprintf("%.0f/s vs %.0f/s at 100 tasks", measure.Median(ours), measure.Median(atFew))})
+	if err := measureEtcdPods(b, s, client); err != nil {
+		return err
+	}
 	if err := measureGetOnEtcd(b, s, "etcd v2: GET of a task", "of go-etcd's rate", func() error {
 		_, err := client.Get("/registry/hosts/"+machineName(7)+"/tasks/"+taskID(7), false, false)
 		return err

@@ -1,10 +1,10 @@
 package etcd2
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"kube2014/pkg/api"
@@ -198,11 +198,21 @@ func (w *listWriter) swap(seen *cache.Machine, manifests []cache.Manifest) error
 }
 
 func listValue(manifests []cache.Manifest) string {
-	raw := make([][]byte, len(manifests))
-	for i, manifest := range manifests {
-		raw[i] = manifest.Raw
+	size := len("[]") + len(manifests)
+	for _, manifest := range manifests {
+		size += len(manifest.Raw)
 	}
-	return "[" + string(bytes.Join(raw, []byte(","))) + "]"
+	var list strings.Builder
+	list.Grow(size) // it may be large: no copy is made of it
+	list.WriteByte('[')
+	for i, manifest := range manifests {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.Write(manifest.Raw)
+	}
+	list.WriteByte(']')
+	return list.String()
 }
 
 // noteFull records that etcd has refused to replace a machine's list by one of this size, in bytes.

@@ -209,7 +209,7 @@ func (m *Machine) With(added Manifest) []Manifest {
 
 // Without returns the list without the manifests of a task. It is never nil.
 func (m *Machine) Without(taskID string) []Manifest {
-	manifests := []Manifest{}
+	manifests := make([]Manifest, 0, len(m.Manifests)+1) // one more may be added
 	for _, manifest := range m.Manifests {
 		if manifest.ID != taskID {
 			manifests = append(manifests, manifest)
