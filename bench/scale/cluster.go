@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"syscall"
 	"time"
 
@@ -16,40 +14,60 @@ const podsOfNode = 30
 
 // load is what the clients of a cluster do.
 type load struct {
-	nodes    int
-	speed    float64 // how many times as fast as by the clock
-	duration time.Duration
-	kills    bool // the last server is killed after a third of the time
+	nodes int
+	paces []pace // one after the other
+	kills bool   // the last server is killed after a third of the time
 }
+
+// pace is how fast the clients are, as a multiple of the clock, and for how long.
+type pace struct {
+	speed    float64
+	duration time.Duration
+}
+
+// atTheClock is the speed 1, for a minute of this run.
+func (s *scaling) atTheClock() []pace { return []pace{{1, s.minute}} }
 
 // cluster is some servers and their clients.
 type cluster struct {
 	*clients.Load
 	servers []measure.Server
 	ofPod   float64       // the memory of a pod at the first server with five informers, in KB
-	opened  time.Duration // how long it took until all kubelets knew their pods
+	ready   time.Duration // how long it took until all kubelets knew their pods and had renewed their leases
 }
 
-// measure fills the servers of one cluster, lets its clients work, prints what that took, and ends all.
+// measure fills the servers of one cluster, lets its clients work, notes what that took, and ends all.
 func (s *scaling) measure(ctx context.Context, where string, of load, servers ...measure.Server) error {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(ctx)
-	size := clients.Size{Nodes: of.nodes, Pods: of.nodes * podsOfNode, Speed: of.speed}
+	size := clients.Size{Nodes: of.nodes, Pods: of.nodes * podsOfNode}
 	c := &cluster{Load: clients.New(size, []string{authorization}, servers...), servers: servers}
 	s.AtEnd(c.Wait)
 	s.AtEnd(cancel)
-	s.say("%d nodes, %d pods, %d servers %s", of.nodes, c.Pods, len(servers), where)
+	s.say("%s: %d nodes, %d pods, %d servers", where, of.nodes, c.Pods, len(servers))
 	if err := c.fill(ctx); err != nil {
 		return err
 	}
-	s.say("they are filled, %.1f KB a pod; all kubelets knew their pods after %.1f s", c.ofPod, c.opened.Seconds())
+	s.say("they are filled, %.1f KB a pod; all kubelets were ready after %.1f s", c.ofPod, c.ready.Seconds())
 	if of.kills {
 		last := servers[len(servers)-1]
 		c.servers = servers[:len(servers)-1]
-		kill := time.AfterFunc(of.duration/3, func() { _ = syscall.Kill(last.PID, syscall.SIGKILL) })
+		kill := time.AfterFunc(of.paces[0].duration/3, func() { _ = syscall.Kill(last.PID, syscall.SIGKILL) })
 		defer kill.Stop()
 	}
-	return c.run(ctx, of)
+	for _, pace := range of.paces {
+		r, err := c.run(ctx, pace)
+		if err != nil {
+			return err
+		}
+		r.where = where
+		fmt.Println(r)
+		s.results = append(s.results, r)
+		if err := c.Check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill creates what is in the cluster, and starts its clients: five informers before there are pods, five later.
@@ -69,47 +87,39 @@ func (c *cluster) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	c.ofPod, c.opened = float64(filled-empty)/1e3/float64(c.Pods), time.Since(start)
+	c.ofPod, c.ready = float64(filled-empty)/1e3/float64(c.Pods), time.Since(start)
 	return nil
 }
 
-// run lets the clients work for a time, and prints what that took. All must know the same at the end.
-func (c *cluster) run(ctx context.Context, of load) error {
+// run lets the clients work for a time.
+func (c *cluster) run(ctx context.Context, at pace) (*result, error) {
+	c.SetSpeed(ctx, at.speed)
 	c.Times.Take()
+	c.Failures.Take()
 	before, err := c.cpuTimes()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	events, start := c.Events.Load(), time.Now()
-	share, err := c.Run(ctx, of.duration)
+	share, err := c.Run(ctx, at.duration)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	took := time.Since(start)
-	times, failures := c.Times.Take(), c.Failures.Take()
-	events = c.Events.Load() - events
+	r := &result{cluster: c, pace: at, share: share, events: float64(c.Events.Load()-events) / took.Seconds(), times: c.Times.Take(), failures: c.Failures.Take()}
 	after, err := c.cpuTimes()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Printf("\n%d nodes, %d pods, speed %g, for %v: %.3g %% of the pods that were due came, informers received %.0f events a second\n",
-		of.nodes, c.Pods, of.speed, of.duration, share*100, float64(events)/took.Seconds())
 	for i, server := range c.servers {
 		bytes, err := server.ResidentMemory()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fmt.Printf("server %d: %.3g GB, %.3g cores\n", i, float64(bytes)/1e9, float64(after[i]-before[i])/float64(took))
+		r.cores, r.memory = append(r.cores, float64(after[i]-before[i])/float64(took)), append(r.memory, float64(bytes)/1e9)
 	}
-	fmt.Printf("not answered as wanted: %v\n\n| request | number | median | 99 %% | longest |\n|---|---|---|---|---|\n", failures)
-	for _, kind := range slices.Sorted(maps.Keys(times)) {
-		t := times[kind]
-		fmt.Printf("| %s | %d | %s | %s | %s ms |\n", kind, t.Count, milliseconds(t.P50), milliseconds(t.P99), milliseconds(t.Most))
-	}
-	return c.Check(ctx)
+	return r, nil
 }
-
-func milliseconds(d time.Duration) string { return measure.Number(measure.Milliseconds(d)) }
 
 func (c *cluster) cpuTimes() (all []time.Duration, err error) {
 	for _, s := range c.servers {

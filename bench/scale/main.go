@@ -1,5 +1,5 @@
 // Command scale measures servers of large clusters: it stands for the clients of up to 5,000 nodes with 30 pods each, while
-// the servers run beside it on the same machine. It prints a table for each cluster.
+// the servers run beside it on the same machine. It prints a table for each cluster, and writes docs/scale.md and its plots.
 package main
 
 import (
@@ -22,8 +22,9 @@ func main() {
 	flag.StringVar(&s.programs, "programs", "bin", "the folder with apiserver, kube-apiserver and etcd")
 	apiserver := flag.String("apiserver", "", "the program to measure; empty: that in the folder")
 	flag.IntVar(&s.nodes, "nodes", 5000, "of the largest cluster")
-	flag.DurationVar(&s.minute, "minute", time.Minute, "how long each cluster is measured; one, ten times as long")
-	only := flag.String("only", "", "measure only these groups: growth, hour, etcd, several")
+	flag.DurationVar(&s.minute, "minute", time.Minute, "how long each cluster is measured; the largest one, ten times as long")
+	only := flag.String("only", "", "measure only these groups, and write nothing: growth, etcd, several")
+	docs := flag.String("docs", "docs", "where scale.md and its plots are written; empty: nowhere")
 	flag.Parse()
 	if s.apiserver = *apiserver; s.apiserver == "" {
 		s.apiserver = filepath.Join(s.programs, "apiserver")
@@ -40,7 +41,10 @@ func main() {
 				return fmt.Errorf("%s: %w", g.name, err)
 			}
 		}
-		return nil
+		if *docs == "" || *only != "" {
+			return nil
+		}
+		return writeReport(filepath.Clean(*docs), s.results)
 	}))
 }
 
@@ -50,6 +54,7 @@ type scaling struct {
 	programs, apiserver string
 	nodes               int
 	minute              time.Duration
+	results             []*result
 }
 
 func (s *scaling) say(format string, args ...any) {

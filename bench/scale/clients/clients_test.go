@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"math"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestAllClientsStayInStepThoughAServerIsGone(t *testing.T) {
 		return measure.Server{Address: strings.TrimPrefix(s.URL, "http://")}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	l := New(Size{Nodes: 4, Pods: 10 * connections, Speed: 20}, nil, address(stays), address(goes))
+	l := New(Size{Nodes: 4, Pods: 10 * connections}, nil, address(stays), address(goes))
 	t.Cleanup(l.Wait)
 	t.Cleanup(cancel)
 	require.NoError(t, l.FillNodes())
@@ -31,6 +32,7 @@ func TestAllClientsStayInStepThoughAServerIsGone(t *testing.T) {
 	require.NoError(t, l.FillPods())
 	require.NoError(t, l.Follow(ctx, 1))
 	require.NoError(t, l.StartNodes(ctx))
+	l.speed.Store(math.Float64bits(20))
 	require.NoError(t, l.Check(ctx))
 
 	until := func(done func() bool) {
@@ -68,7 +70,7 @@ func TestWhatDiffersIsTold(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(servertest.Start(t))
 	t.Cleanup(server.Close)
-	l := New(Size{Nodes: 1, Pods: 2, Speed: 1}, nil, measure.Server{Address: strings.TrimPrefix(server.URL, "http://")})
+	l := New(Size{Nodes: 1, Pods: 2}, nil, measure.Server{Address: strings.TrimPrefix(server.URL, "http://")})
 	require.NoError(t, l.FillNodes())
 	assert.EqualError(t, l.differs(), "of 0 pods, kubelets know 0; 2 are to be")
 	require.NoError(t, l.FillPods())

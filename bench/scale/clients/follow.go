@@ -165,7 +165,7 @@ func (l *Load) newInformer(client int) *informer {
 func (l *Load) arrived(event []byte) {
 	if at := bytes.Index(event, []byte(podPrefix)); at >= 0 && len(event) >= at+len(podPrefix)+8 {
 		if sent := l.turn.Load().sentAt(podNumber(string(event[at : at+len(podPrefix)+8]))); !sent.IsZero() {
-			l.Times.add(eventOfPod, time.Since(sent))
+			l.Times.add(EventOfPod, time.Since(sent))
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (k *kubelet) event(ctx context.Context, kind watch.EventType, text []byte) 
 	}
 	if kind == watch.Added && !k.pods.initial {
 		if bound := k.load.turn.Load().boundAt(podNumber(pod.Name)); !bound.IsZero() {
-			k.load.Times.add(eventOfBinding, time.Since(bound))
+			k.load.Times.add(EventOfBinding, time.Since(bound))
 		}
 	}
 	if pod.DeletionTimestamp != nil && pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodPending {
@@ -71,8 +71,7 @@ func (k *kubelet) event(ctx context.Context, kind watch.EventType, text []byte) 
 // run does what is due until the context ends.
 func (k *kubelet) run(ctx context.Context) error {
 	defer k.link.close()
-	renew, tell := k.period(leasePeriod), k.period(statusPeriod)
-	nextLease, nextStatus := time.Now().Add(rand.N(renew)), time.Now().Add(rand.N(tell))
+	nextLease, nextStatus := time.Now(), time.Now().Add(rand.N(k.load.period(statusPeriod)))
 	for {
 		timer := time.NewTimer(time.Until(nextLease))
 		var err error
@@ -83,9 +82,9 @@ func (k *kubelet) run(ctx context.Context) error {
 		case pod := <-k.due:
 			err = k.sync(ctx, pod)
 		case <-timer.C:
-			nextLease = time.Now().Add(renew) // one that is late is not made up for
+			nextLease = time.Now().Add(k.pause()) // one that is late is not made up for
 			if err = k.renew(ctx); err == nil && time.Now().After(nextStatus) {
-				nextStatus = nextStatus.Add(tell)
+				nextStatus = nextStatus.Add(k.load.period(statusPeriod))
 				_, err = k.link.ask(ctx, "PATCH of a node's status", k.load.request(aKubelet, "PATCH", nodesPath+"/"+k.name+"/status", nodeStatus(), strategicMerge), false)
 			}
 		}
@@ -96,8 +95,15 @@ func (k *kubelet) run(ctx context.Context) error {
 	}
 }
 
-func (k *kubelet) period(at1 time.Duration) time.Duration {
-	return time.Duration(float64(at1) / k.load.Speed)
+// pause returns the time until the next renewal. The first ones are spread over a period.
+func (k *kubelet) pause() time.Duration {
+	period := k.load.period(leasePeriod)
+	select {
+	case <-k.renewed:
+		return period
+	default:
+		return rand.N(period)
+	}
 }
 
 // renew renews the lease. If another version is stored, it is read first.

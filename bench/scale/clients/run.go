@@ -19,9 +19,12 @@ const (
 	allASecond   = 1.0 / 60
 )
 
+// Kinds of requests that are told apart. All others are of single objects.
 const (
-	eventOfPod     = "POST of a pod to its event at an informer"
-	eventOfBinding = "binding of a pod to its event at the kubelet"
+	ListOfNamespace = "list of a namespace"
+	ListOfAll       = "list of all pods"
+	EventOfPod      = "POST of a pod to its event at an informer"
+	EventOfBinding  = "binding of a pod to its event at the kubelet"
 )
 
 // turn is one call of Run: when its pods were created and bound, in nanoseconds.
@@ -46,7 +49,7 @@ func at(times []atomic.Int64, i int) time.Time {
 // Run creates, binds and deletes pods, and lists them, for a time, while kubelets and informers go on. It returns what share
 // of the pods that were due came in that time.
 func (l *Load) Run(ctx context.Context, duration time.Duration) (share float64, err error) {
-	n := int(podsASecond * l.Speed * duration.Seconds())
+	n := int(podsASecond * l.Speed() * duration.Seconds())
 	now := &turn{first: l.Pods + l.came, sent: make([]atomic.Int64, n), bound: make([]atomic.Int64, n)}
 	l.turn.Store(now)
 	during, cancel := context.WithTimeout(ctx, duration)
@@ -61,8 +64,8 @@ func (l *Load) Run(ctx context.Context, duration time.Duration) (share float64, 
 		aSecond float64
 		path    func(i int) string
 	}{
-		{"list of a namespace", listsASecond, func(i int) string { return podsPath(l.namespaceOf(i)) }},
-		{"list of all pods", allASecond, func(int) string { return allPods }},
+		{ListOfNamespace, listsASecond, func(i int) string { return podsPath(l.namespaceOf(i)) }},
+		{ListOfAll, allASecond, func(int) string { return allPods }},
 	} {
 		running.Go(func() {
 			c := l.link(0)
@@ -96,7 +99,7 @@ func (l *Load) Run(ctx context.Context, duration time.Duration) (share float64, 
 func (l *Load) pace(ctx context.Context, aSecond float64, f func(i int)) {
 	start := time.Now()
 	for i := 0; ; i++ {
-		due := start.Add(time.Duration(float64(i) / (aSecond * l.Speed) * float64(time.Second)))
+		due := start.Add(time.Duration(float64(i) / (aSecond * l.Speed()) * float64(time.Second)))
 		if !sleep(ctx, time.Until(due)) {
 			return
 		}

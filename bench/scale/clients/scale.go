@@ -6,6 +6,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,11 +25,8 @@ const (
 	settlesWithin   = 2 * time.Minute
 )
 
-// Size is how large the cluster is, and how busy.
-type Size struct {
-	Nodes, Pods int
-	Speed       float64 // how many times as fast as by the clock all happens
-}
+// Size is how large the cluster is.
+type Size struct{ Nodes, Pods int }
 
 // Load is what the clients of one cluster do. Its methods are called one after the other, those of its fields at any time.
 type Load struct {
@@ -37,6 +35,7 @@ type Load struct {
 	Failures Failures
 	Events   atomic.Int64 // that informers have received
 
+	speed     atomic.Uint64 // the bits of a float64
 	servers   []measure.Server
 	headers   []string
 	informers []*informer
@@ -52,7 +51,24 @@ type Load struct {
 func New(size Size, headers []string, servers ...measure.Server) *Load {
 	l := &Load{Size: size, servers: servers, headers: headers, broken: make(chan error, 1)}
 	l.turn.Store(&turn{})
+	l.speed.Store(math.Float64bits(1))
 	return l
+}
+
+// Speed returns how many times as fast as by the clock all happens.
+func (l *Load) Speed() float64 { return math.Float64frombits(l.speed.Load()) }
+
+// SetSpeed changes the speed, and waits until all clients keep to it.
+func (l *Load) SetSpeed(ctx context.Context, speed float64) {
+	before := l.period(leasePeriod)
+	if l.speed.Swap(math.Float64bits(speed)) != math.Float64bits(speed) {
+		sleep(ctx, before)
+	}
+}
+
+// period returns what a period is at the present speed.
+func (l *Load) period(at1 time.Duration) time.Duration {
+	return time.Duration(float64(at1) / l.Speed())
 }
 
 // namespaces returns how many namespaces have pods.
