@@ -10,18 +10,18 @@ import (
 	"path/filepath"
 )
 
-// KubeFlags returns the flags of a kube-apiserver on an etcd, but for its port. Its files are in a folder: tokens, the lines of
-// who comes with a token, and what it makes itself.
-func KubeFlags(dir, etcd, mode, tokens string) ([]string, error) {
+// KubeFlags returns the flags of a kube-apiserver on an etcd, but for its port, and adds those about authorization. Its files are in a
+// folder: tokens, the lines of who comes with a token, and what it makes itself.
+func KubeFlags(dir, etcd, tokens string, authorization ...string) ([]string, error) {
 	if err := writeCredentials(dir, tokens); err != nil {
 		return nil, err
 	}
 	key := filepath.Join(dir, "key.pem")
-	return []string{
+	return append([]string{
 		"--etcd-servers", etcd, "--bind-address", "127.0.0.1", "--cert-dir", dir, "--token-auth-file", filepath.Join(dir, "tokens.csv"),
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", key, "--service-account-signing-key-file", key,
-		"--service-cluster-ip-range", "10.0.0.0/24", "--authorization-mode", mode,
-	}, nil
+		"--service-cluster-ip-range", "10.0.0.0/24",
+	}, authorization...), nil
 }
 
 // writeCredentials writes the files that KubeFlags names: a key for the tokens of service

@@ -67,7 +67,8 @@ func stop(cmd *exec.Cmd, ended chan struct{}) {
 	}
 }
 
-var errEnded = errors.New("it has ended")
+// ErrEnded is the error of a process that ends before it is ready.
+var ErrEnded = errors.New("it has ended")
 
 // untilReady asks until the answer is 200, on one connection if it can: to shake hands
 // again and again would slow the server down.
@@ -90,7 +91,7 @@ func (p *Process) untilReady(begin time.Time, ended chan struct{}, question []by
 		}
 		select {
 		case <-ended:
-			return errEnded
+			return ErrEnded
 		case <-time.After(pause):
 		}
 		if time.Since(begin) > patience {

@@ -35,7 +35,7 @@ func (s *scaling) startKube(etcd string) (measure.Server, error) {
 	if err != nil {
 		return measure.Server{}, err
 	}
-	flags, err := measure.KubeFlags(dir, etcd, "AlwaysAllow", token+",admin,1,system:masters\n")
+	flags, err := measure.KubeFlags(dir, etcd, token+",admin,1,system:masters\n", "--authorization-mode", "AlwaysAllow")
 	if err != nil {
 		return measure.Server{}, err
 	}

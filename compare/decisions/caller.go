@@ -89,9 +89,3 @@ func (c caller) must(ctx context.Context, method, path string, body, answer any)
 	}
 	return err
 }
-
-// isReady tells whether the server is ready. One that does not listen is not.
-func (c caller) isReady(ctx context.Context) (bool, error) {
-	code, _, err := c.send(ctx, nil, http.MethodGet, "/readyz", nil, nil)
-	return err == nil && code == http.StatusOK, nil
-}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"kube2014/bench/measure"
 	"kube2014/pkg/auth/authorizer/authorizertest"
 )
 
@@ -20,7 +21,7 @@ func askABAC(ctx context.Context, r *recorder, recording *authorizertest.Recordi
 		line.Starts = err == nil
 		if err == nil {
 			s.stop()
-		} else if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "policy file") {
+		} else if !errors.Is(err, measure.ErrEnded) || !strings.Contains(err.Error(), "policy file") {
 			return err
 		}
 	}

@@ -63,7 +63,7 @@ func TestTheDocumentIsOfThisProgram(t *testing.T) {
 func TestKubeAPIServerIsToldFilesThatAreThere(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	args, err := measure.KubeFlags(dir, "http://127.0.0.1:1", "RBAC", tokens)
+	args, err := measure.KubeFlags(dir, "http://127.0.0.1:1", tokens, "--authorization-mode", "RBAC")
 	require.NoError(t, err)
 	require.Zero(t, len(args)%2, "each flag has a value")
 	files := 0

@@ -73,7 +73,7 @@ func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir strin
 	if dir, err = os.MkdirTemp(c.Dir, "kube"); err != nil {
 		return nil, "", err
 	}
-	flags, err := measure.KubeFlags(dir, url, mode, tokens)
+	flags, err := measure.KubeFlags(dir, url, tokens, "--authorization-mode", mode)
 	if err != nil {
 		return nil, "", err
 	}
