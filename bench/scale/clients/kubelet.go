@@ -82,7 +82,11 @@ func (k *kubelet) run(ctx context.Context) error {
 		case pod := <-k.due:
 			err = k.sync(ctx, pod)
 		case <-timer.C:
-			nextLease = time.Now().Add(k.pause()) // one that is late is not made up for
+			period := k.load.period(leasePeriod)
+			if k.lease.UID == "" {
+				period = rand.N(period) // after the first ones, they are spread
+			}
+			nextLease = time.Now().Add(period) // one that is late is not made up for
 			if err = k.renew(ctx); err == nil && time.Now().After(nextStatus) {
 				nextStatus = nextStatus.Add(k.load.period(statusPeriod))
 				_, err = k.link.ask(ctx, "PATCH of a node's status", k.load.request(aKubelet, "PATCH", nodesPath+"/"+k.name+"/status", nodeStatus(), strategicMerge), false)
@@ -95,33 +99,28 @@ func (k *kubelet) run(ctx context.Context) error {
 	}
 }
 
-// pause returns the time until the next renewal. The first ones are spread over a period.
-func (k *kubelet) pause() time.Duration {
-	period := k.load.period(leasePeriod)
-	select {
-	case <-k.renewed:
-		return period
-	default:
-		return rand.N(period)
-	}
-}
-
-// renew renews the lease. If another version is stored, it is read first.
+// renew renews the lease. If another version may be stored, it is read first.
 func (k *kubelet) renew(ctx context.Context) error {
 	path := leasesPath + "/" + k.name
-	k.lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	request := k.load.request(aKubelet, "PUT", path, encode(k.lease), protobuf)
-	kind := "PUT of a lease"
 	if k.lease.ResourceVersion == "" {
-		request, kind = k.load.request(aKubelet, "GET", path, nil), "GET of a lease"
+		if err := k.askForLease(ctx, "GET of a lease", k.load.request(aKubelet, "GET", path, nil)); err != nil {
+			return err
+		}
 	}
+	k.lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+	err := k.askForLease(ctx, "PUT of a lease", k.load.request(aKubelet, "PUT", path, encode(k.lease), protobuf))
+	if err == nil {
+		k.firstRenewal()
+	}
+	return err
+}
+
+// askForLease sends a request whose answer is the lease.
+func (k *kubelet) askForLease(ctx context.Context, kind string, request []byte) error {
 	body, err := k.link.ask(ctx, kind, request, true)
 	if err != nil {
 		k.lease.ResourceVersion = ""
 		return err
-	}
-	if kind == "PUT of a lease" {
-		k.firstRenewal()
 	}
 	*k.lease = coordinationv1.Lease{TypeMeta: k.lease.TypeMeta}
 	return decode(body, k.lease)
