@@ -130,6 +130,15 @@ func TestAMergePatchMayBeDeepAndLarge(t *testing.T) {
 	assert.Contains(t, answer.Header.Get("Warning"), "unknown field")
 }
 
+func TestAStrategicMergePatchMakesNoObjectTooLarge(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	half := `"image":"i","env":[{"name":"A","value":"` + strings.Repeat("x", 2<<20) + `"}]`
+	d.Must("POST", Pods, `{"metadata":{"name":"web"},"spec":{"containers":[{"name":"c",`+half+`}]}}`)
+	assert.EqualValues(t, "RequestEntityTooLarge", d.Patch(Pods+"/web", StrategicPatch, `{"spec":{"containers":[{"name":"d",`+half+`}]}}`).Error().Reason)
+	assert.Equal(t, 200, d.Patch(Pods+"/web", StrategicPatch, `null`).Status, "it changes nothing")
+}
+
 func TestWhatAPatchGivesTwiceIsTold(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ patchType, patch, told string }{
