@@ -10,6 +10,9 @@ import (
 // maxShared is the maximum size of a shared value, in bytes. It bounds the memory of the caches.
 const maxShared = 4 << 10
 
+// sizeOfEntry is about that of an entry of a list without its texts, in bytes.
+const sizeOfEntry = 48
+
 // recent caches values of recent objects by hash. It is safe for concurrent use.
 type recent[Value any] [1024]atomic.Pointer[Value]
 
@@ -103,10 +106,10 @@ func (s *sharing) shareContainers(m *ContainerManifest) {
 		write(volume.Name)
 	}
 	for _, c := range m.Containers {
-		write(c.Name, c.Image, c.Command)
+		write(c.Name, c.Image, c.Command, c.WorkingDir)
+		size += (len(c.Ports) + len(c.Env) + len(c.VolumeMounts)) * sizeOfEntry
 		for _, port := range c.Ports {
-			maphash.WriteComparable(&hash, port)
-			size += len(port.Name)
+			write(port.Name, port.Protocol)
 		}
 		for _, env := range c.Env {
 			write(env.Name, env.Value)
@@ -115,7 +118,7 @@ func (s *sharing) shareContainers(m *ContainerManifest) {
 			write(mount.Name, mount.MountPath)
 		}
 	}
-	if size > maxShared || len(m.Volumes)+len(m.Containers) > 64 {
+	if size+(len(m.Volumes)+len(m.Containers))*sizeOfEntry > maxShared {
 		return
 	}
 	like := s.shapes.share(hash.Sum64(), &shape{m.Volumes, m.Containers}, (*shape).equal)

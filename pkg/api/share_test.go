@@ -74,6 +74,27 @@ func TestToShareManagersWritesNothingThatAnotherVersionHas(t *testing.T) {
 	assert.True(t, later.ManagedFields.Same(earlier.ManagedFields))
 }
 
+// Each of their parts counts, for the memory of the cache.
+func TestLargeContainersAreNotShared(t *testing.T) {
+	t.Parallel()
+	var s sharing
+	text := strings.Repeat("x", maxShared+1)
+	for i, enlarge := range []func(*Container){
+		func(c *Container) { c.Name = text }, func(c *Container) { c.Image = text }, func(c *Container) { c.Command = text }, func(c *Container) { c.WorkingDir = text },
+		func(c *Container) { c.Ports[0].Name = text }, func(c *Container) { c.Ports[0].Protocol = text }, func(c *Container) { c.Env[0].Name = text },
+		func(c *Container) { c.VolumeMounts[0].Name = text }, func(c *Container) { c.VolumeMounts[0].MountPath = text },
+		func(c *Container) { c.Ports = make([]Port, maxShared) }, func(c *Container) { c.Env = make([]EnvVar, maxShared) },
+		func(c *Container) { c.VolumeMounts = make([]VolumeMount, maxShared) },
+	} {
+		var tasks [2]*Task
+		for j := range tasks {
+			tasks[j] = web(func(task *Task) { enlarge(&task.DesiredState.Manifest.Containers[0]) })
+			s.share(tasks[j])
+		}
+		assert.NotEqual(t, addresses(tasks[0])[3], addresses(tasks[1])[3], "%d", i)
+	}
+}
+
 func TestLargeValuesAreNotShared(t *testing.T) {
 	t.Parallel()
 	large := func() *Task {
