@@ -22,7 +22,7 @@ const maxMoves = 50_000_000
 // path, all of the member's contents are parsed again.
 const maxScanned = 64 << 20
 
-func parseJSON(body []byte, into *Patch) error {
+func parseJSON(body []byte, _ []any, into *Patch) error {
 	operations, err := jsonpatch.DecodePatch(body)
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-func parseMerge(body []byte, into *Patch) error {
+func parseMerge(body []byte, _ map[string]any, into *Patch) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber() // preserves numbers as written
 	var changes map[string]any

@@ -38,14 +38,14 @@ func Parse(patchType types.PatchType, body []byte) (*Patch, error) {
 }
 
 // parse parses a patch whose JSON decodes into a Value.
-func parse[Value any](body []byte, problem string, read func(body []byte, into *Patch) error) (*Patch, error) {
+func parse[Value any](body []byte, problem string, read func(body []byte, value Value, into *Patch) error) (*Patch, error) {
 	var value Value
 	twice, err := kjson.UnmarshalStrict(body, &value)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(problem + err.Error())
 	}
 	patch := &Patch{Twice: twice}
-	if err := read(body, patch); err != nil {
+	if err := read(body, value, patch); err != nil {
 		return nil, err
 	}
 	return patch, nil

@@ -7,18 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	kjson "sigs.k8s.io/json"
 )
 
 // maxComparisons bounds a strategic merge, which compares each entry of a list with every
 // other. Lists of 2,000 entries take about a second.
 const maxComparisons = 4_000_000
 
-func parseStrategic(body []byte, into *Patch) error {
-	var changes map[string]any
-	if kjson.UnmarshalCaseSensitivePreserveInts(body, &changes) != nil {
-		return apierrors.NewBadRequest(mergepatch.ErrBadJSONDoc.Error())
-	}
+func parseStrategic(_ []byte, changes map[string]any, into *Patch) error {
 	if into.merges = changes; changes == nil { // null
 		into.merges = map[string]any{}
 	}
