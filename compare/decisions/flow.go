@@ -18,7 +18,7 @@ func askFlows(ctx context.Context, r *recorder, file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.start(ctx, "--authorization-mode", "RBAC")
+	s, err := r.start("--authorization-mode", "RBAC")
 	if err != nil {
 		return nil, err
 	}

@@ -38,12 +38,12 @@ func (r *recorder) startABAC(ctx context.Context, lines ...string) (*server, err
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		return nil, err
 	}
-	return r.start(ctx, "--authorization-mode", "ABAC", "--authorization-policy-file", file)
+	return r.start("--authorization-mode", "ABAC", "--authorization-policy-file", file)
 }
 
 // askRBAC asks a server that has the objects of the recording and no others.
 func askRBAC(ctx context.Context, r *recorder, recording *authorizertest.Recording) error {
-	s, err := r.start(ctx, "--authorization-mode", "RBAC")
+	s, err := r.start("--authorization-mode", "RBAC")
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 // askNodes sends whole requests to a server with the Node authorizer and the plugin NodeRestriction.
 func askNodes(ctx context.Context, r *recorder, recording *authorizertest.Recording) error {
-	s, err := r.start(ctx, "--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction")
+	s, err := r.start("--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction")
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type server struct {
 
 // start starts a kube-apiserver on an etcd of its own. It returns when the server is ready, and
 // measure.ErrEnded if it ends instead.
-func (r *recorder) start(_ context.Context, authorization ...string) (*server, error) {
+func (r *recorder) start(authorization ...string) (*server, error) {
 	etcd, err := etcdtest.Start(r.Dir)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (r *recorder) askAboutTokens(ctx context.Context, issuer *authenticatortest
 	if err := os.WriteFile(ca, issuer.CA, 0o600); err != nil {
 		return err
 	}
-	s, err := r.start(ctx, append([]string{"--enable-bootstrap-token-auth", "--oidc-issuer-url", issuer.URL, "--oidc-client-id", "kube", "--oidc-ca-file", ca}, one.Flags...)...)
+	s, err := r.start(append([]string{"--enable-bootstrap-token-auth", "--oidc-issuer-url", issuer.URL, "--oidc-client-id", "kube", "--oidc-ca-file", ca}, one.Flags...)...)
 	if err != nil {
 		return err
 	}
