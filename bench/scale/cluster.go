@@ -25,9 +25,6 @@ type pace struct {
 	duration time.Duration
 }
 
-// atTheClock is the speed 1, for a minute of this run.
-func (s *scaling) atTheClock() []pace { return []pace{{1, s.minute}} }
-
 // cluster is some servers and their clients.
 type cluster struct {
 	*clients.Load
@@ -62,6 +59,7 @@ func (s *scaling) measure(ctx context.Context, where string, of load, servers ..
 		}
 		r.where = where
 		fmt.Println(r)
+		s.say("%s", r.row())
 		s.results = append(s.results, r)
 		if err := c.Check(ctx); err != nil {
 			return err

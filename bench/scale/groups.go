@@ -24,31 +24,47 @@ const (
 )
 
 // measureGrowth measures clusters of several sizes in memory, at the speed of the clock. Then the largest one goes faster: at last it
-// does in ten minutes what it does in an hour.
+// does in ten minutes what it does in an hour. It is measured again with less and with more room for garbage.
 func measureGrowth(ctx context.Context, s *scaling) error {
-	for _, part := range []int{10, 4, 2, 1} {
-		server, err := s.start()
+	atTheClock := pace{1, s.minute}
+	for _, of := range []struct {
+		gogc  string
+		part  int
+		paces []pace
+	}{
+		{"", 10, []pace{atTheClock}},
+		{"", 4, []pace{atTheClock}},
+		{"", 2, []pace{atTheClock}},
+		{"", 1, []pace{atTheClock, {2, s.minute}, {3, s.minute}, {4, s.minute}, {6, 10 * s.minute}}},
+		{"GOGC=50", 1, []pace{atTheClock}},
+		{"GOGC=300", 1, []pace{atTheClock, {6, s.minute}}},
+	} {
+		where := inMemory
+		if of.gogc != "" {
+			where += ", " + of.gogc
+		}
+		server, err := s.start(of.gogc)
 		if err != nil {
 			return err
 		}
-		paces := s.atTheClock()
-		if part == 1 {
-			paces = append(paces, pace{2, s.minute}, pace{4, s.minute}, pace{6, 10 * s.minute})
-		}
-		if err := s.measure(ctx, inMemory, load{nodes: s.nodes / part, paces: paces}, server); err != nil {
+		if err := s.measure(ctx, where, load{nodes: s.nodes / of.part, paces: of.paces}, server); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measureOnEtcd compares us on etcd with kube-apiserver at a size that it bears, and measures us at the largest one.
+// measureOnEtcd compares us on etcd with kube-apiserver at sizes that it bears, and measures us at the largest one.
 func measureOnEtcd(ctx context.Context, s *scaling) error {
 	for _, side := range []struct {
 		name  string
 		start func(etcd string) (measure.Server, error)
 		part  int
-	}{{kubeAPIServer, s.startKube, 10}, {onEtcd3, s.startOnEtcd, 10}, {onEtcd3, s.startOnEtcd, 1}} {
+	}{
+		{kubeAPIServer, s.startKube, 10}, {onEtcd3, s.startOnEtcd, 10},
+		{kubeAPIServer, s.startKube, 4}, {onEtcd3, s.startOnEtcd, 4},
+		{onEtcd3, s.startOnEtcd, 1},
+	} {
 		etcd, err := s.startEtcd()
 		if err != nil {
 			return err
@@ -57,7 +73,7 @@ func measureOnEtcd(ctx context.Context, s *scaling) error {
 		if err != nil {
 			return err
 		}
-		if err := s.measure(ctx, side.name, load{nodes: s.nodes / side.part, paces: s.atTheClock()}, server); err != nil {
+		if err := s.measure(ctx, side.name, load{nodes: s.nodes / side.part, paces: []pace{{1, s.minute}}}, server); err != nil {
 			return err
 		}
 	}
@@ -83,7 +99,7 @@ func measureSeveral(ctx context.Context, s *scaling) error {
 		if n == 3 {
 			where += ", one killed"
 		}
-		if err := s.measure(ctx, where, load{nodes: s.nodes / 5, paces: s.atTheClock(), kills: n == 3}, servers...); err != nil {
+		if err := s.measure(ctx, where, load{nodes: s.nodes / 5, paces: []pace{{1, s.minute}}, kills: n == 3}, servers...); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func main() {
 		if *docs == "" || *only != "" {
 			return nil
 		}
-		return writeReport(filepath.Clean(*docs), s.results)
+		return measure.WriteReport(*docs, "scale.md", document(s.results), plots(s.results))
 	}))
 }
 

@@ -4,8 +4,6 @@ import (
 	_ "embed" // of notes.md
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +73,8 @@ var promises = []struct {
 
 // row is what scale.md has of it.
 func (r *result) row() string {
-	cells := []string{r.where, fmt.Sprintf("%d", r.Nodes), fmt.Sprintf("%g", r.speed), fmt.Sprintf("%.3g %%", r.share*100), numbers(r.cores), numbers(r.memory)}
+	cells := []string{r.where, fmt.Sprintf("%d", r.Nodes), fmt.Sprintf("%g", r.speed), fmt.Sprintf("%.3g %%", r.share*100),
+		numbers(r.cores), numbers(r.memory), measure.Number(r.ofPod)}
 	for _, p := range promises {
 		took := r.p99(p.of)
 		cell := milliseconds(took)
@@ -100,7 +99,7 @@ var notes string
 
 // document is scale.md.
 func document(results []*result) string {
-	head, line := "| servers | nodes | speed | pods that came | cores | GB |", "|---|---|---|---|---|---|"
+	head, line := "| servers | nodes | speed | pods that came | cores | GB | KB a pod |", "|---|---|---|---|---|---|---|"
 	for _, p := range promises {
 		head, line = head+" "+p.name+" |", line+"---|"
 	}
@@ -114,27 +113,18 @@ func document(results []*result) string {
 
 // plots are those of the clusters in memory at the speed of the clock, by the names of their files.
 func plots(results []*result) map[string]measure.Plot {
-	server := measure.Plot{Title: "CPU time and memory of the server by the number of nodes", X: "nodes", Y: "% of a core, MB/10"}
+	cpu := measure.Plot{Title: "CPU time of the server by the number of nodes", X: "nodes", Y: "% of a core"}
+	memory := measure.Plot{Title: "Memory of the server by the number of nodes", X: "nodes", Y: "GB"}
 	requests := measure.Plot{Title: "Requests by the number of nodes: 99th percentile", X: "nodes", Y: "ms"}
 	for _, r := range results {
 		if r.where != inMemory || r.speed != 1 {
 			continue
 		}
 		x := float64(r.Nodes)
-		server.Add("CPU time", x, r.cores[0]*100)
-		server.Add("memory", x, r.memory[0]*100)
+		cpu.Add("", x, r.cores[0]*100)
+		memory.Add("", x, r.memory[0])
 		requests.Add("single objects", x, measure.Milliseconds(r.p99(isSingle)))
 		requests.Add("lists of a namespace", x, measure.Milliseconds(r.p99(is(clients.ListOfNamespace))))
 	}
-	return map[string]measure.Plot{"scale-server.svg": server, "scale-requests.svg": requests}
-}
-
-// writeReport writes scale.md and its plots into a folder.
-func writeReport(docs string, results []*result) error {
-	for name, plot := range plots(results) {
-		if err := os.WriteFile(filepath.Join(docs, name), []byte(plot.SVG()), 0o644); err != nil {
-			return err
-		}
-	}
-	return os.WriteFile(filepath.Join(docs, "scale.md"), []byte(document(results)), 0o644)
+	return map[string]measure.Plot{"scale-cpu.svg": cpu, "scale-memory.svg": memory, "scale-requests.svg": requests}
 }

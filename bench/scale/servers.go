@@ -20,14 +20,17 @@ var withoutAccounts = []string{"--disable-admission-plugins", "ServiceAccount"}
 // inFlight are flags of both programs, for many nodes as in the tests of Kubernetes itself.
 var inFlight = []string{"--max-requests-inflight", "3000", "--max-mutating-requests-inflight", "1000"}
 
-// start starts our program.
-func (s *scaling) start(args ...string) (measure.Server, error) {
+// start starts our program, with one more variable in its environment if there is one.
+func (s *scaling) start(variable string, args ...string) (measure.Server, error) {
 	flags := slices.Concat([]string{"-port", "0", "-machines", "m0001", "-scheduler", "none", "-profiling"}, withoutAccounts, inFlight, args)
+	if variable != "" {
+		return s.Start("env", slices.Concat([]string{variable, s.apiserver}, flags)...) // it becomes the program
+	}
 	return s.Start(s.apiserver, flags...)
 }
 
 func (s *scaling) startOnEtcd(etcd string) (measure.Server, error) {
-	return s.start("-etcd_servers", etcd, "-storage_backend", "etcd3")
+	return s.start("", "-etcd_servers", etcd, "-storage_backend", "etcd3")
 }
 
 func (s *scaling) startKube(etcd string) (measure.Server, error) {
