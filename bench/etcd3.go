@@ -16,7 +16,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kube2014/bench/measure"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 // eventPosts is how many changes of another apiserver a watcher is told of.
@@ -25,17 +24,16 @@ const eventPosts = 500
 // measureEtcd3 measures the apiserver on etcd's v3 API, beside the v3 client used directly.
 // The rates of POSTs on the v2 API have been measured before, in the same run.
 func measureEtcd3(b *bench, onV2 []float64) error {
-	store, err := etcdtest.Start(b.Dir, "--unsafe-no-fsync=false")
+	url, err := b.startEtcd()
 	if err != nil {
 		return err
 	}
-	b.AtEnd(func() { _ = store.Kill() }) // it was only for this
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{store.URL}})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}})
 	if err != nil {
 		return err
 	}
 	b.AtEnd(func() { _ = client.Close() }) // as above
-	flags := []string{"-etcd_servers", store.URL, "-storage_backend", "etcd3"}
+	flags := []string{"-etcd_servers", url, "-storage_backend", "etcd3"}
 	s, err := b.startApiserver(etcdMachines, flags...)
 	if err != nil {
 		return err

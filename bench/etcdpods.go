@@ -4,44 +4,28 @@ import (
 	"fmt"
 	"time"
 
-	goetcd "github.com/coreos/go-etcd/etcd"
-
 	"kube2014/bench/measure"
 	"kube2014/pkg/etcd"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 const podsPath = "/api/v1/namespaces/default/pods"
 
 // measureEtcdPods measures pods created per second, spread over the machines beside 10,000 tasks; and how often a second the
-// server's own client makes the same writes without a server. It has an etcd of its own, with the same tasks: on the
-// server's, the server would follow what it writes.
-func measureEtcdPods(b *bench, s measure.Server, serversEtcd *goetcd.Client) error {
-	store, err := etcdtest.Start(b.Dir, "--unsafe-no-fsync=false")
-	if err != nil {
-		return err
-	}
-	b.AtEnd(func() { _ = store.Kill() }) // it was only for this
-	filler, err := direct(store.URL)
-	if err != nil {
-		return err
-	}
-	if err := fill(filler, 0, etcdTasks); err != nil {
-		return err
-	}
-	client, err := etcd.New([]string{store.URL})
+// server's own client makes the same writes without a server, on the bare etcd.
+func measureEtcdPods(b *bench, s measure.Server, store, bare filledEtcd) error {
+	client, err := etcd.New([]string{bare.url})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	var ours, bare []float64
+	var ours, direct []float64
 	for range runs {
 		took, err := s.SendAll(etcdClients, postsInOneTurn, postSpread)
 		if err != nil {
 			return err
 		}
 		ours = append(ours, postsInOneTurn/took.Seconds())
-		stored, err := serversEtcd.Get("/registry/pods/"+extraID(0), false, false)
+		stored, err := store.Get("/registry/pods/"+extraID(0), false, false)
 		if err != nil {
 			return err
 		}
@@ -54,9 +38,9 @@ func measureEtcdPods(b *bench, s measure.Server, serversEtcd *goetcd.Client) err
 		if err != nil {
 			return err
 		}
-		bare = append(bare, rate)
+		direct = append(direct, rate)
 	}
-	b.addRates("etcd v2: POST of a pod", "of the rate of its writes without a server", ours, bare, 0)
+	b.addRates("etcd v2: POST of a pod", "of the rate of its writes without a server", ours, direct, 0)
 	return nil
 }
 

@@ -85,10 +85,7 @@ func document(rows []row) string {
 
 // writeReport writes performance.md and its plot, and the sizes into the README beside the folder.
 func writeReport(docs string, b *bench) error {
-	if err := os.WriteFile(filepath.Join(docs, "performance-post.svg"), []byte(b.plot.SVG()), 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(docs, "performance.md"), []byte(document(b.rows)), 0o644); err != nil {
+	if err := measure.WriteReport(docs, "performance.md", document(b.rows), map[string]measure.Plot{"performance-post.svg": b.plot}); err != nil {
 		return err
 	}
 	readme := filepath.Join(docs, "..", "README.md")
