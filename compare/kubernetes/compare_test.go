@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,29 @@ func TestTheReportIsWrittenWithItsPlotAndNotes(t *testing.T) {
 	assert.Contains(t, string(text), "|---|\n| start | 20 ms | 10 | – | 40 |\n| list | 20 ms | 10 (goal 16) | – | 40 |\n"+
 		"| POST | 10/s | 2 (goal 4) | – | **0.5** |\n\n86 of 86.\n\n"+notes)
 	assert.FileExists(t, filepath.Join(docs, "compare-list.svg"))
+}
+
+func TestTheReportTellsWhatABareServerReaches(t *testing.T) {
+	t.Parallel()
+	r := sample("POST to event", " ms", 2, 20, 8)
+	r.values[onNothing] = []float64{1, 1, 1}
+	assert.Contains(t, table([]row{r}), "| POST to event | bare | 1 ms vs 20 ms | 20 | 20 – 20 |\n")
+	assert.Contains(t, (&comparison{rows: []row{r}}).document(), "\n| POST to event, bare server 20 | 20 ms | 10 | – | 40 |\n")
+}
+
+func TestABareServerPassesPodsOn(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&bareServer{watchers: map[chan []byte]bool{}})
+	t.Cleanup(server.Close)
+	s := &side{Process: measure.Process{Server: measure.Server{Address: server.Listener.Addr().String()}}}
+	version, err := s.version()
+	require.NoError(t, err)
+	conn, events, err := s.watch(version)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = s.ask("POST", podsPath, extraPod(7, ""))
+	require.NoError(t, err)
+	assert.NoError(t, nextCreated(events, extraName(7)))
 }
 
 func TestTheDocumentIsOfThisProgram(t *testing.T) {

@@ -27,7 +27,11 @@ func main() {
 	flag.StringVar(&c.testdata, "sessions", "testdata/today/kubectl.json", "the recorded kubectl commands")
 	docs := flag.String("docs", "docs", "where compare.md and its plot are written; empty: nowhere")
 	only := flag.String("only", "", "measure only these groups, and write nothing: kubectl, start, writes, lists, reads, watch, secure")
+	bare := flag.Bool("bare", false, "serve watches with a bare server; the comparison starts itself so")
 	flag.Parse()
+	if *bare {
+		measure.Exit(serveBare())
+	}
 	measure.Exit(measure.Within(limit, func(run *measure.Run) error {
 		c.Run = run
 		if err := c.measure(*only); err != nil {

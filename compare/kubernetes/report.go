@@ -3,8 +3,6 @@ package main
 import (
 	_ "embed" // of notes.md
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,7 +55,7 @@ func (r row) cell(ours string) string {
 func table(rows []row) string {
 	var text strings.Builder
 	for _, r := range rows {
-		for _, ours := range columns {
+		for _, ours := range append(slices.Clone(columns), onNothing) {
 			if r.values[ours] != nil {
 				fmt.Fprintf(&text, "| %s | %s | %s vs %s | %s | %s – %s |\n", r.what, ours, r.median(ours), r.median(kubeAPIServer), r.cell(ours),
 					measure.Number(slices.Min(r.factors(ours))), measure.Number(slices.Max(r.factors(ours))))
@@ -75,7 +73,11 @@ func (c *comparison) document() string {
 	var lines strings.Builder
 	all, missed := 0, 0
 	for _, r := range c.rows {
-		fmt.Fprintf(&lines, "| %s | %s |", r.what, r.median(kubeAPIServer))
+		what := r.what
+		if r.values[onNothing] != nil {
+			what += ", bare server " + measure.Number(measure.Median(r.factors(onNothing)))
+		}
+		fmt.Fprintf(&lines, "| %s | %s |", what, r.median(kubeAPIServer))
 		for _, ours := range columns {
 			fmt.Fprintf(&lines, " %s |", r.cell(ours))
 		}
@@ -95,8 +97,5 @@ func (c *comparison) document() string {
 
 // write writes compare.md and its plot.
 func (c *comparison) write(docs string) error {
-	if err := os.WriteFile(filepath.Join(docs, "compare-list.svg"), []byte(c.plot.SVG()), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(docs, "compare.md"), []byte(c.document()), 0o644)
+	return measure.WriteReport(docs, "compare.md", c.document(), map[string]measure.Plot{"compare-list.svg": c.plot})
 }

@@ -29,6 +29,7 @@ const (
 	onEtcd2       = "on etcd v2"
 	onEtcd3       = "on etcd v3"
 	kubeAPIServer = "kube-apiserver"
+	onNothing     = "bare"
 	token         = "compare" // any will do that it knows
 	tokens        = token + ",admin,1\n"
 	patience      = time.Minute          // with what a server does soon

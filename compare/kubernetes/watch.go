@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +23,16 @@ const (
 // measureWatches measures how soon an acknowledged POST is an event at the last of some
 // watchers. The next POST waits for it.
 func measureWatches(c *comparison, sides []*side) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	bare, err := c.Start(self, "-bare")
+	if err != nil {
+		return err
+	}
 	latest := map[*side]percentiles{}
-	return c.byTurns(sides,
+	return c.byTurns(append(slices.Clone(sides), &side{name: onNothing, Process: measure.Process{Server: bare}}),
 		measurement{"POST to event, 100 watchers, p50", " ms", goals{inMemory: 2}, func(s *side, _ int) (float64, error) {
 			late, err := s.eventTimes()
 			latest[s] = late
