@@ -23,10 +23,12 @@ const (
 	kubeAPIServer = "kube-apiserver"
 )
 
-// measureGrowth measures clusters of several sizes in memory, at the speed of the clock. Then the largest one goes faster: at last it
-// does in ten minutes what it does in an hour. It is measured again with less and with more room for garbage.
+// measureGrowth measures clusters of several sizes in memory, at the speed of the clock. Then the largest one goes faster. It is
+// measured again with less and with more room for garbage: at last it does in ten minutes what it does in an hour.
 func measureGrowth(ctx context.Context, s *scaling) error {
 	atTheClock := pace{1, s.minute}
+	faster := []pace{atTheClock, {2, s.minute}, {4, s.minute}, {6, s.minute}}
+	anHour := append(faster[:3:3], pace{6, 10 * s.minute})
 	for _, of := range []struct {
 		gogc  string
 		part  int
@@ -35,9 +37,9 @@ func measureGrowth(ctx context.Context, s *scaling) error {
 		{"", 10, []pace{atTheClock}},
 		{"", 4, []pace{atTheClock}},
 		{"", 2, []pace{atTheClock}},
-		{"", 1, []pace{atTheClock, {2, s.minute}, {3, s.minute}, {4, s.minute}, {6, 10 * s.minute}}},
+		{"", 1, faster},
 		{"GOGC=50", 1, []pace{atTheClock}},
-		{"GOGC=300", 1, []pace{atTheClock, {6, s.minute}}},
+		{"GOGC=300", 1, anHour},
 	} {
 		where := inMemory
 		if of.gogc != "" {
