@@ -18,6 +18,9 @@ const retryPause = 250 * time.Millisecond
 // maxExtension bounds the number of revisions of an extension of the history.
 const maxExtension = 10000
 
+// maxTogether bounds how many responses of a watch are applied together: writers wait meanwhile.
+const maxTogether = 100
+
 // watch is the watch of etcd that updates the cache.
 type watch struct {
 	cancel   context.CancelFunc
@@ -79,15 +82,47 @@ func (s *Store) followOnce(ctx context.Context) {
 	s.mu.Lock()
 	s.watch.progress = progress
 	s.mu.Unlock()
-	for response := range responses {
-		if response.Err() != nil {
-			if response.CompactRevision != 0 { // etcd has compacted changes that the cache lacks
-				s.cache.forget()
-			}
+	for waiting := range together(ctx, responses) {
+		s.cache.apply(s.keys, waiting)
+		last := waiting[len(waiting)-1]
+		if last.CompactRevision != 0 { // etcd has compacted changes that the cache lacks
+			s.cache.forget()
+		}
+		if last.Err() != nil {
 			return
 		}
-		s.cache.apply(s.keys, response)
 	}
+}
+
+// together passes responses on: all that wait for the receiver come as one, so that it keeps up with many writers. Only the last
+// of all may be an error.
+func together(ctx context.Context, responses clientv3.WatchChan) <-chan []clientv3.WatchResponse {
+	batches := make(chan []clientv3.WatchResponse)
+	go func() {
+		defer close(batches)
+		var waiting []clientv3.WatchResponse
+		for responses != nil || len(waiting) > 0 {
+			in, out := responses, batches
+			if len(waiting) == 0 {
+				out = nil
+			} else if len(waiting) == maxTogether {
+				in = nil
+			}
+			select {
+			case response, ok := <-in:
+				if !ok {
+					responses = nil
+					continue
+				}
+				waiting = append(waiting, response)
+			case out <- waiting:
+				waiting = nil
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return batches
 }
 
 // isAsCached reports whether etcd's keys at a revision are those of the cache. They are not if etcd
@@ -177,7 +212,7 @@ func (s *Store) extend(after uint64) {
 			if !ok || response.Err() != nil {
 				return
 			}
-			earlier.apply(s.keys, response)
+			earlier.apply(s.keys, []clientv3.WatchResponse{response})
 		case <-ticker.C: // etcd does not answer while it is still sending changes
 			_ = progress(ctx) // if it fails, a timeout follows
 		case <-enough:

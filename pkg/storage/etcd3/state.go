@@ -229,10 +229,17 @@ func (s *state) owner(k keys, key string) (of api.Key, held bool) {
 	return of, err == nil && slices.ContainsFunc(object.AppendClaims(nil), func(claim api.Claim) bool { return k.claim(claim) == key })
 }
 
-// apply applies a response of a watch: all changes of a revision together.
-func (s *state) apply(k keys, response clientv3.WatchResponse) {
+// apply applies responses of a watch.
+func (s *state) apply(k keys, responses []clientv3.WatchResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, response := range responses {
+		s.applyOne(k, response)
+	}
+}
+
+// applyOne applies a response: all changes of a revision together. The caller holds the lock.
+func (s *state) applyOne(k keys, response clientv3.WatchResponse) {
 	for events := response.Events; len(events) > 0; {
 		revision := events[0].Kv.ModRevision
 		n := slices.IndexFunc(events, func(event *clientv3.Event) bool { return event.Kv.ModRevision != revision })
