@@ -12,7 +12,6 @@ import (
 
 	"kube2014/bench/measure"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 const (
@@ -30,16 +29,6 @@ func direct(url string) (*etcd.Client, error) {
 	return client, client.SetConsistency(etcd.STRONG_CONSISTENCY)
 }
 
-// startEtcd starts an etcd that waits for the disk, and returns its URL.
-func (b *bench) startEtcd() (string, error) {
-	store, err := etcdtest.Start(b.Dir, "--unsafe-no-fsync=false")
-	if err != nil {
-		return "", err
-	}
-	b.AtEnd(func() { _ = store.Kill() }) // it was only for this
-	return store.URL, nil
-}
-
 // filledEtcd is one with tasks, and a client of it.
 type filledEtcd struct {
 	url string
@@ -47,7 +36,7 @@ type filledEtcd struct {
 }
 
 func (b *bench) startFilledEtcd() (e filledEtcd, err error) {
-	if e.url, err = b.startEtcd(); err != nil {
+	if e.url, err = b.StartEtcd(); err != nil {
 		return e, err
 	}
 	if e.Client, err = direct(e.url); err != nil {

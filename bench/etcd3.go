@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ const eventPosts = 500
 // measureEtcd3 measures the apiserver on etcd's v3 API, beside the v3 client used directly.
 // The rates of POSTs on the v2 API have been measured before, in the same run.
 func measureEtcd3(b *bench, onV2 []float64) error {
-	url, err := b.startEtcd()
+	url, err := b.StartEtcd()
 	if err != nil {
 		return err
 	}
@@ -64,11 +63,7 @@ func measureEtcd3(b *bench, onV2 []float64) error {
 // with transactions of the same conditions and values; and by a bare handler that makes such
 // a transaction for each POST.
 func measureEtcd3Posts(b *bench, s measure.Server, client *clientv3.Client, onV2 []float64) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	handler, err := b.Start(self, "-transact", client.Endpoints()[0])
+	handler, err := b.StartSelf("-transact", client.Endpoints()[0])
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func measureEtcdPods(b *bench, s measure.Server, store, bare filledEtcd) error {
 		return err
 	}
 	defer client.Close()
-	var ours, direct []float64
+	var ours, theirs []float64
 	for range runs {
 		took, err := s.SendAll(etcdClients, postsInOneTurn, postSpread)
 		if err != nil {
@@ -38,9 +38,9 @@ func measureEtcdPods(b *bench, s measure.Server, store, bare filledEtcd) error {
 		if err != nil {
 			return err
 		}
-		direct = append(direct, rate)
+		theirs = append(theirs, rate)
 	}
-	b.addRates("etcd v2: POST of a pod", "of the rate of its writes without a server", ours, direct, 0)
+	b.addRates("etcd v2: POST of a pod", "of the rate of its writes without a server", ours, theirs, 0)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -212,11 +211,7 @@ func measureProxy(b *bench, c *cluster) error {
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	relay, err := b.Start(self, "-relay", fmt.Sprintf("%s:%d", pod.Status.PodIP, podPort))
+	relay, err := b.StartSelf("-relay", fmt.Sprintf("%s:%d", pod.Status.PodIP, podPort))
 	if err != nil {
 		return err
 	}
@@ -261,11 +256,10 @@ func measureRequests(b *bench, proxy, relay measure.Server) error {
 // serveRelay is what the proxy is compared with: it passes on what comes to an address, and does
 // nothing else.
 func serveRelay(address string) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := measure.Listen()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "http://%s\n", listener.Addr())
 	for {
 		in, err := listener.Accept()
 		if err != nil {

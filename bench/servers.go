@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -35,11 +34,7 @@ func (b *bench) startBare(body []byte) (measure.Server, error) {
 	if err := file.Close(); err != nil {
 		return measure.Server{}, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return measure.Server{}, err
-	}
-	return b.Start(self, "-bare", file.Name())
+	return b.StartSelf("-bare", file.Name())
 }
 
 // serveBare is what the apiserver is compared with: net/http with the same
@@ -59,11 +54,10 @@ func send(w http.ResponseWriter, body []byte) {
 }
 
 func serve(handler http.HandlerFunc) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := measure.Listen()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "http://%s\n", listener.Addr())
 	bare := http.Server{ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20, Handler: handler}
 	return bare.Serve(listener)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"kube2014/bench/measure"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 const (
@@ -47,12 +46,7 @@ func (s *scaling) startKube(etcd string) (measure.Server, error) {
 	return p.Server, err
 }
 
-// startEtcd starts an etcd that waits for the disk and may have 8 GB, and returns its URL.
+// startEtcd starts an etcd that may have 8 GB, and returns its URL.
 func (s *scaling) startEtcd() (string, error) {
-	etcd, err := etcdtest.Start(s.Dir, "--unsafe-no-fsync=false", "--quota-backend-bytes", "8589934592")
-	if err != nil {
-		return "", err
-	}
-	s.AtEnd(func() { _ = etcd.Kill() }) // it was only for this
-	return etcd.URL, nil
+	return s.StartEtcd("--quota-backend-bytes", "8589934592")
 }

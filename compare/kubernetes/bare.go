@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
+
+	"kube2014/bench/measure"
 )
 
 // eventSize is about that of a pod's event at either side.
@@ -21,11 +21,10 @@ type bareServer struct {
 }
 
 func serveBare() error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := measure.Listen()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "http://%s\n", listener.Addr())
 	return http.Serve(listener, &bareServer{watchers: map[chan []byte]bool{}})
 }
 

@@ -17,7 +17,7 @@ func (c *comparison) checkKubectl() error {
 	if err != nil {
 		return err
 	}
-	url, err := c.startEtcd()
+	url, err := c.StartEtcd()
 	if err != nil {
 		return err
 	}

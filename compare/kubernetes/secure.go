@@ -26,7 +26,7 @@ var readersGet = measure.Request("GET", podsPath+"/"+podName(0), nil, "Authoriza
 // audited, also with the same policy of an audit. None of
 // them runs.
 func (c *comparison) secureSides(audited bool) ([]*side, error) {
-	url, err := c.startEtcd()
+	url, err := c.StartEtcd()
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"kube2014/bench/measure"
-	"kube2014/pkg/etcd/etcdtest"
 )
 
 const machines = 100
@@ -39,7 +38,7 @@ const (
 
 // sides returns kube-apiserver, which is the first, and ours. None of them runs.
 func (c *comparison) sides() ([]*side, error) {
-	shared, err := c.startEtcd()
+	shared, err := c.StartEtcd()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func (c *comparison) sides() ([]*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	url, err := c.startEtcd()
+	url, err := c.StartEtcd()
 	if err != nil {
 		return nil, err
 	}
@@ -80,16 +79,6 @@ func (c *comparison) kubeAPIServer(url, mode, tokens string) (s *side, dir strin
 	}
 	return &side{name: kubeAPIServer, program: filepath.Join(c.programs, "kube-apiserver"), args: append(flags, withoutAccounts...), port: "--secure-port",
 		Process: measure.Process{Server: measure.Server{TLS: true}}}, dir, nil
-}
-
-// startEtcd starts an etcd that waits for the disk, and returns its URL.
-func (c *comparison) startEtcd() (string, error) {
-	etcd, err := etcdtest.Start(c.Dir, "--unsafe-no-fsync=false")
-	if err != nil {
-		return "", err
-	}
-	c.AtEnd(func() { _ = etcd.Kill() }) // it was only for this
-	return etcd.URL, nil
 }
 
 func machineNames() string {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -23,11 +22,7 @@ const (
 // measureWatches measures how soon an acknowledged POST is an event at the last of some
 // watchers. The next POST waits for it.
 func measureWatches(c *comparison, sides []*side) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	bare, err := c.Start(self, "-bare")
+	bare, err := c.StartSelf("-bare")
 	if err != nil {
 		return err
 	}
