@@ -258,7 +258,7 @@ bench: build bin/etcd bin/kubectl ## measure the program and write docs/performa
 	$(GO) build -o bin/bench ./bench
 	@exec bin/bench
 
-scale: build bin/etcd bin/kube-apiserver ## measure it beside the clients of up to 5,000 nodes with 150,000 pods; takes an hour
+scale: build bin/etcd bin/kube-apiserver ## measure it beside the clients of up to 5,000 nodes with 150,000 pods; takes 1 to 2 hours
 	$(GO) build -o bin/scale ./bench/scale
 	@exec bin/scale
 

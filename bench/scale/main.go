@@ -15,7 +15,7 @@ import (
 )
 
 // limit is how long a run may take.
-const limit = 90 * time.Minute
+const limit = 2 * time.Hour
 
 func main() {
 	s := &scaling{}

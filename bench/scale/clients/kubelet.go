@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -11,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"kube2014/bench/measure"
 )
 
 // Periods of a kubelet, at the speed 1.
@@ -93,7 +90,7 @@ func (k *kubelet) run(ctx context.Context) error {
 			}
 		}
 		timer.Stop()
-		if err != nil && ctx.Err() == nil && !errors.As(err, new(measure.StatusError)) {
+		if err != nil && ctx.Err() == nil && !isRefusal(err) {
 			return err
 		}
 	}

@@ -112,17 +112,22 @@ func (l *Load) turnOver(ctx context.Context, worker int, now *turn, due <-chan i
 	c := l.link(worker)
 	defer c.close()
 	for i := range due {
-		if err := l.turnOne(ctx, c, now, i); err != nil && !errors.As(err, new(measure.StatusError)) {
+		if err := l.turnOne(ctx, c, now, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// turnOne creates, binds and reads a pod, and deletes the oldest. A request that was sent again may be refused: an answer was lost.
 func (l *Load) turnOne(ctx context.Context, c *link, now *turn, i int) error {
 	number := now.first + i
+	get := l.request(reader, "GET", l.podPath(number), nil)
 	now.sent[i].Store(time.Now().UnixNano())
 	body, err := c.ask(ctx, "POST of a pod", l.create(controller, podsPath(l.namespaceOf(number)), l.newPod(number)), true)
+	if isRefusal(err) {
+		body, err = c.ask(ctx, "GET of a pod", get, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -131,12 +136,19 @@ func (l *Load) turnOne(ctx context.Context, c *link, now *turn, i int) error {
 		return err
 	}
 	now.bound[i].Store(time.Now().UnixNano())
-	if _, err := c.ask(ctx, "POST of a binding", l.create(scheduler, l.podPath(number)+"/binding", binding(number, created.UID, nodeName(number%l.Nodes))), false); err != nil {
-		return err
+	for _, next := range []struct {
+		kind    string
+		request []byte
+	}{
+		{"POST of a binding", l.create(scheduler, l.podPath(number)+"/binding", binding(number, created.UID, nodeName(number%l.Nodes)))},
+		{"GET of a pod", get},
+		{"DELETE of a pod", l.request(controller, "DELETE", l.podPath(number-l.Pods), nil)},
+	} {
+		if _, err := c.ask(ctx, next.kind, next.request, false); err != nil && !isRefusal(err) {
+			return err
+		}
 	}
-	if _, err := c.ask(ctx, "GET of a pod", l.request(reader, "GET", l.podPath(number), nil), false); err != nil {
-		return err
-	}
-	_, err = c.ask(ctx, "DELETE of a pod", l.request(controller, "DELETE", l.podPath(number-l.Pods), nil), false)
-	return err
+	return nil
 }
+
+func isRefusal(err error) bool { return errors.As(err, new(measure.StatusError)) }
