@@ -56,7 +56,7 @@ func (k *link) send(request []byte, keep bool) (body []byte, err error) {
 		return nil, err
 	}
 	body, err = k.conn.Do(request, keep)
-	if err != nil && !errors.As(err, new(measure.StatusError)) {
+	if err != nil && !isRefusal(err) {
 		k.next()
 	}
 	return body, err
