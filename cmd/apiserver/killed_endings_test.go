@@ -37,6 +37,7 @@ func TestServersThatAreKilledLeaveNoGarbage(t *testing.T) {
 			e.clients = append(e.clients, clientv1.New("http://"+net.JoinHostPort("127.0.0.1", port)))
 		}
 		e.victims = append(e.victims, victim{"etcd", func() { require.NoError(t, store.Kill()) }, func() { require.NoError(t, store.Restart()) }})
+		t.Cleanup(e.killers.Wait)
 		for end := time.Now().Add(duration); time.Now().Before(end) || e.rounds < 3; {
 			e.round()
 		}
@@ -96,7 +97,7 @@ func (e *endings) round() {
 	policy := policies[e.random.IntN(len(policies))]
 	deleting, filling := e.anyClient(), e.anyClient()
 	var group sync.WaitGroup
-	killing := e.killSome(&group)
+	killing := e.killSome()
 	group.Go(func() { e.fillUntilItEnds(filling, namespace) })
 	e.insist("delete the namespace", func(ctx context.Context) error {
 		return deleting.Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})

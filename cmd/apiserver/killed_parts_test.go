@@ -58,6 +58,7 @@ func startSeparately(t *testing.T, b backend) *upheaval {
 	u.victims = append(u.victims, victim{"etcd",
 		func() { assert.NoError(t, store.Kill()) },
 		func() { assert.NoError(t, store.Restart()) }})
+	t.Cleanup(u.killers.Wait)
 	return u
 }
 

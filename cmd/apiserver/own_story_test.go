@@ -39,7 +39,9 @@ var rolls = []line{
 	{"rollout history deployment/web | tail -n +3 | sed 's/ .*//' | tr '\\n' ' '", "1 2"},
 	{"rollout undo deployment/web", ""},
 	{"get pods -l app=web -o jsonpath='{.items[*].spec.containers[0].image}'", "nginx:1.8 nginx:1.8 nginx:1.8"},
-	{"set image deployment/web nginx=nginx:1.9 && $K -n story rollout pause deployment/web && $K -n story rollout resume deployment/web", ""},
+	{"set image deployment/web nginx=nginx:1.9", ""},
+	{"rollout pause deployment/web", ""},
+	{"rollout resume deployment/web", ""},
 	{"scale deployment web --replicas 5", ""},
 	{"get deployment web -o jsonpath='{.status.updatedReplicas}-{.status.readyReplicas}-{.status.replicas}'", "5-5-5"},
 	{"get rs -l app=web -o jsonpath='{.items[*].spec.replicas}' | tr ' ' '\\n' | sort | tr '\\n' ' '", "0 5"},
@@ -146,10 +148,11 @@ func TestWhatEverybodyTriesFirstWhilePartsAreKilled(t *testing.T) {
 		watching, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() { u.countPods(watching, "app=web", 5+2) }) // 25 % of 5, rounded up
-		group.Go(func() { u.killUntil(watching) })
+		u.killers.Go(func() { u.killUntil(watching) })
 		user.tell(t, steps)
 		stop()
 		group.Wait()
+		u.killers.Wait()
 		require.Empty(t, u.violations)
 	}
 	user.tell(t, steps) // once more, undisturbed
@@ -234,7 +237,20 @@ func (s teller) tell(t *testing.T, steps []line) {
 	}
 }
 
-// do does a step. A create or a delete that is repeated may have been done before.
+// doneBefore is what kubectl says of an action that took effect although its answer was lost.
+var doneBefore = map[string]string{"delete ": "NotFound", "rollout pause ": "already paused", "rollout resume ": "is not paused"}
+
+// wasDone reports whether an action failed because it had been done before.
+func (step line) wasDone(text string) bool {
+	for action, words := range doneBefore {
+		if strings.HasPrefix(step.run, action) && strings.Contains(text, words) {
+			return true
+		}
+	}
+	return strings.Contains(text, "already exists")
+}
+
+// do does a step, again and again until it succeeds.
 func (s teller) do(t *testing.T, step line) {
 	t.Helper()
 	var text string
@@ -246,7 +262,7 @@ func (s teller) do(t *testing.T, step line) {
 		text = strings.TrimSpace(string(printed))
 		isAction := step.prints == "" && !strings.HasPrefix(step.run, "get ")
 		switch {
-		case isAction && (err == nil || strings.Contains(text, "already exists") || strings.HasPrefix(step.run, "delete ") && strings.Contains(text, "NotFound")):
+		case isAction && (err == nil || step.wasDone(text)):
 			return
 		case !isAction && err == nil && strings.TrimPrefix(text, "No resources found in story namespace.") == step.prints:
 			return

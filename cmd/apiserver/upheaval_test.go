@@ -40,6 +40,8 @@ type upheaval struct {
 	wanted int // pods of the controller web
 	bare   map[string]bool
 
+	killers sync.WaitGroup // kill and start victims: all clean-up comes after them
+
 	mu         sync.Mutex // guards what follows
 	seen       []string   // the last changes
 	violations []string
@@ -116,7 +118,7 @@ func (u *upheaval) rise() {
 	var group sync.WaitGroup
 	list := u.list()
 	group.Go(func() { u.observe(watching, list, max(before, u.wanted)) })
-	killing := u.killSome(&group)
+	killing := u.killSome()
 	u.insist("scale the controller", func(ctx context.Context) error {
 		_, err := u.client.ReplicationControllers().Change(ctx, "web", func(rc *corev1.ReplicationController) error {
 			replicas := int32(u.wanted)
@@ -135,13 +137,13 @@ func (u *upheaval) rise() {
 }
 
 // killSome kills some victims one after the other, which start again after a while.
-func (u *upheaval) killSome(group *sync.WaitGroup) (done chan struct{}) {
+func (u *upheaval) killSome() (done chan struct{}) {
 	order, done := u.random.Perm(len(u.victims))[:1+u.random.IntN(3)], make(chan struct{})
 	var pauses []time.Duration
 	for range 2 * len(order) {
 		pauses = append(pauses, time.Duration(u.random.IntN(400))*time.Millisecond)
 	}
-	group.Go(func() {
+	u.killers.Go(func() {
 		defer close(done)
 		for i, number := range order {
 			time.Sleep(pauses[2*i])
