@@ -53,13 +53,16 @@ EXTENSION_FLAGS = -insecure=false -secure_port $(EXTENSION_PORT) -bind_address 1
 	-client_ca_file data/secure/ca.crt $(FRONT_PROXY) \
 	-authorization_mode Webhook -authorization_webhook_config_file data/secure/reviews.kubeconfig
 
-.PHONY: help envtest release archives envtest-suites run cluster part secure extension kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds aggregation check cover clean
+.PHONY: help envtest release archives envtest-suites run june2014 cluster part secure extension kubeconfig controller-manager etcd build fetch test long proof etcd-3.6 fuzz histories clients parts conformance browser screenshots watches soak chaos bench compare compare-original decisions managers crds aggregation check cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9.\/ -]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## run the apiserver; PORT=8080 MACHINES=127.0.0.1,127.0.0.2 SCHEDULER= ETCD_SERVERS= STORAGE_BACKEND= TRACE=
 	@exec bin/apiserver -port $(PORT) $(COMMON_FLAGS)
+
+june2014: build ## run it as in June 2014: without today's API; variables as above
+	@exec bin/apiserver -runtime_config api/v1=false -port $(PORT) $(COMMON_FLAGS)
 
 cluster: MACHINES = 127.0.0.1,127.0.0.2,127.0.0.3
 cluster: build ## run it with a scheduler, controllers, kubelets and a proxy around it, on three machines; variables as above
@@ -73,7 +76,7 @@ secure: build ## run it with TLS, users and rights, made in data/secure; SECURE_
 	@bin/secure -port $(SECURE_PORT)
 	@exec bin/apiserver $(SECURE_FLAGS) $(COMMON_FLAGS)
 
-extension: build ## run a second server, behind that of make secure: docs/aggregator.md; EXTENSION_PORT=6444
+extension: build ## run a second server, behind that of make secure: docs/servers.md; EXTENSION_PORT=6444
 	@exec bin/apiserver $(EXTENSION_FLAGS)
 
 kubeconfig: ## write data/kubeconfig for PORT=8080; eval "$(make kubeconfig)" lets kubectl use it

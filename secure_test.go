@@ -117,14 +117,14 @@ func TestAServerBehindTheAggregatorPrintsWhatItSays(t *testing.T) {
 	require.NoError(t, err)
 	aggregated := filepath.Join(t.TempDir(), "aggregated.yaml")
 	require.NoError(t, os.WriteFile(aggregated, []byte(strings.ReplaceAll(read(t, "api/examples/aggregated.yaml"), "6444", port)), 0o600))
-	checkSession(t, commandsIn(t, "docs/aggregator.md", sessions["docs/aggregator.md"]...), map[string]string{"127.0.0.1:6444": behind.address,
+	checkSession(t, commandsIn(t, "docs/servers.md", "## A server behind this one"), map[string]string{"127.0.0.1:6444": behind.address,
 		"data/secure": plain, "api/examples/aggregated.yaml": aggregated})
 	assert.NotContains(t, strings.Join(append(s.stop(), behind.stop()...), "\n"), "panic")
 }
 
 func TestTheRowOfServersIsMadeAsTheDocumentShowsIt(t *testing.T) {
 	t.Parallel()
-	row := textBlock.FindStringSubmatch(read(t, "docs/aggregator.md"))
+	row := textBlock.FindStringSubmatch(read(t, "docs/servers.md"))
 	require.NotEmpty(t, row)
 	made := read(t, "pkg/master/master.go")
 	for line := range strings.Lines(row[1]) {

@@ -60,7 +60,7 @@ var (
 func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 	const tour = "docs/tour.md"
 	etcd := startEtcd(t)
-	server := start(t, build(t, unhurried), "-trace", "-etcd_servers", etcd)
+	server := startUnready(t, build(t, unhurried), "-trace", "-runtime_config", "api/v1=false", "-etcd_servers", etcd)
 	resp, err := http.Get("http://" + server.address + "/api/v1beta1/tasks") // the first request reads what is in etcd
 	require.NoError(t, err)
 	resp.Body.Close()

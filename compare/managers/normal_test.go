@@ -133,7 +133,7 @@ func diff(want, got string) string {
 	return strings.Join(found[:min(page, len(found))], "\n")
 }
 
-// known are the differences that are on purpose: their numbers are those of docs/second-door.md.
+// known are the differences that are on purpose: their numbers are those of docs/differences.md.
 var known = []struct {
 	k         string
 	kind      string // all kinds, if it is empty

@@ -10,7 +10,7 @@ import (
 // Edit is a difference that is on purpose: it makes of a recorded answer the one that is
 // right here.
 type Edit struct {
-	K    string // its number in docs/second-door.md
+	K    string // its number in docs/differences.md
 	Step string // the name of a step; all steps if empty
 	Old  string // a regular expression for what the recorded server says
 	New  string // what is said here, with $1 for what Old has in parentheses

@@ -1,11 +1,9 @@
 package options
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -133,7 +131,7 @@ func TestWhatIsWrongWithPluginsIsToldWithTheFlag(t *testing.T) {
 	assert.Contains(t, err.Error(), "-admission_control_config_file: ")
 }
 
-// The document lists the plugins as the server asks them, and those that are gone.
+// The document lists the plugins as the server asks them.
 func TestTheDocumentHasATableOfAllPlugins(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/server.md")
@@ -149,11 +147,34 @@ func TestTheDocumentHasATableOfAllPlugins(t *testing.T) {
 		}
 		rows = append(rows, row.name+" "+doors)
 	}
-	for _, name := range slices.Sorted(maps.Keys(gonePlugins)) {
-		rows = append(rows, name+" gone")
-	}
 	for _, row := range regexp.MustCompile(`(?m)^\| \*(\w+)\* \| (\w*) ?\|`).FindAllStringSubmatch(string(text), -1) {
 		documented = append(documented, row[1]+" "+row[2])
 	}
 	assert.Equal(t, rows, documented)
+}
+
+// todaysDefaults are the default plugins of kube-apiserver 1.36.3, as its help lists them.
+var todaysDefaults = []string{
+	"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "ClusterTrustBundleAttest", "DefaultIngressClass", "DefaultStorageClass",
+	"DefaultTolerationSeconds", "JobValidation", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "NamespaceLifecycle",
+	"NodeDeclaredFeatureValidator", "PersistentVolumeClaimResize", "PodGroupProtection", "PodGroupWorkloadExists", "PodResizeValidator", "PodSecurity",
+	"PodTopologyLabels", "Priority", "ResourceQuota", "RuntimeClass", "ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition",
+	"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+}
+
+func TestK128TheDefaultPluginsAreTodaysButForThoseThatTheRowNames(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/differences.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile(`(?m)^\| K128 \|.*`).FindString(string(text))
+	var missing, defaults []string
+	for _, match := range regexp.MustCompile(`\*([A-Z]\w+)\*`).FindAllStringSubmatch(row, -1) {
+		missing = append(missing, match[1])
+	}
+	for _, row := range pluginTable {
+		if row.isDefault {
+			defaults = append(defaults, row.name)
+		}
+	}
+	assert.ElementsMatch(t, todaysDefaults, append(defaults, missing...))
 }

@@ -41,7 +41,7 @@ func serve(ctx context.Context, f *Flow, who string, work Work, takes time.Durat
 
 // What is served when mice come ends in the time of an elephant's request. Then each queue of the elephant may take all seats once, if they
 // are free at the same moment: what its requests cost is known at their end only. After that it is ahead of all mice.
-func TestNoMouseWaitsForAnElephant(t *testing.T) {
+func TestManyRequestsOfOneUserDelayOthersOnlyAsFairQueuingSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const seats, elephants, mice = 10, 1000, 100
