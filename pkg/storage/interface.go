@@ -169,6 +169,9 @@ func (c Change) InWords() string {
 
 // ListInWords describes a list, for example "list tasks", for errors.
 func ListInWords(kind api.Kind) string {
+	if strings.Contains(string(kind), ".") { // a resource and its group
+		return "list " + string(kind)
+	}
 	return "list " + strings.TrimSuffix(string(kind), "s") + "s"
 }
 

@@ -162,6 +162,9 @@ func TestAChangeInWords(t *testing.T) {
 	assert.Equal(t, "update service", Update(service(1), Any).InWords())
 	assert.Equal(t, "delete endpoints", Delete(api.DefaultKey(api.EndpointsKind, "x"), Any).InWords())
 	assert.Equal(t, "delete task", Delete(api.DefaultKey(api.TaskKind, "x"), Absent).InWords())
+	assert.Equal(t, "list tasks", ListInWords(api.TaskKind))
+	assert.Equal(t, "list endpoints", ListInWords(api.EndpointsKind))
+	assert.Equal(t, "list apiservices.apiregistration.k8s.io", ListInWords("apiservices.apiregistration.k8s.io"))
 }
 
 func TestTheVersionOfAnObjectThatIsToBeNewMeansNothingElse(t *testing.T) {
