@@ -15,7 +15,7 @@ import (
 // Where the README tells the sizes.
 var (
 	sizeSentence = regexp.MustCompile(`The program has [\d.]+ MB, or [\d.]+ MB without debug information, and answers [\d.]+ ms`)
-	libraryRow   = regexp.MustCompile("(?m)^(\\| `([^`]+)` \\| [^|]+ \\| )[\\d.]+( \\| [^|]+ \\|)$")
+	libraryRow   = regexp.MustCompile("(?m)^(\\| `([^`]+)` \\| [^|]+ \\| )[\\d.]+( \\|)$")
 )
 
 // Sizes are those of a program, in bytes.
