@@ -9,9 +9,15 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/policies"
+	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
@@ -79,3 +85,89 @@ func (r readBack) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 
 // Now implements storage.Clock.
 func (r readBack) Now() time.Time { return storage.ClockOf(r.Interface)() }
+
+var (
+	validatingPolicy = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+		Row:            row("ValidatingAdmissionPolicy", "validatingadmissionpolicies", printers.ValidatingPolicies),
+		Counted:        true,
+		RequireVersion: true,
+		Default:        policies.DefaultValidating,
+		Rules:          policies.CheckValidating,
+		PrepareStatus: func(now, old *admissionregistrationv1.ValidatingAdmissionPolicy) {
+			metav1.ResetObjectMetaForStatus(now, old)
+		},
+		StatusResets: fieldmanager.Fields{"metadata"},
+		StatusRules:  policies.CheckStatus,
+	}
+
+	mutatingPolicy = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicy]{
+		Row:            row("MutatingAdmissionPolicy", "mutatingadmissionpolicies", printers.MutatingPolicies),
+		Counted:        true,
+		RequireVersion: true,
+		Default:        policies.DefaultMutating,
+		Rules:          policies.CheckMutating,
+	}
+
+	validatingBinding = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
+		Row:            row("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", printers.ValidatingPolicyBindings),
+		Counted:        true,
+		RequireVersion: true,
+		Default: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
+			policies.DefaultMatch(b.Spec.MatchResources)
+		},
+		Rules: policies.CheckValidatingBinding,
+	}
+
+	mutatingBinding = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
+		Row:            row("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", printers.MutatingPolicyBindings),
+		Counted:        true,
+		RequireVersion: true,
+		Default: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+			policies.DefaultMatch(b.Spec.MatchResources)
+		},
+		Rules: policies.CheckMutatingBinding,
+	}
+)
+
+var (
+	mutating = configurations("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", printers.MutatingWebhooks,
+		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
+			return o.Webhooks
+		},
+		func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
+			for i := range o.Webhooks {
+				webhooks.Default(&o.Webhooks[i])
+			}
+		})
+
+	validating = configurations("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", printers.ValidatingWebhooks,
+		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
+			return webhooks.OfValidating(o.Webhooks)
+		},
+		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			for i, of := range webhooks.OfValidating(o.Webhooks) {
+				webhooks.Default(&of)
+				w := &o.Webhooks[i]
+				w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.TimeoutSeconds =
+					of.FailurePolicy, of.MatchPolicy, of.NamespaceSelector, of.ObjectSelector, of.TimeoutSeconds
+			}
+		})
+)
+
+// configurations returns the kind of the configurations of webhooks, whose generation counts the changes of these.
+func configurations[T rest.Object](kind, name string, printer printers.Printer, of func(T) []admissionregistrationv1.MutatingWebhook, defaults func(T)) generic.Kind[T] {
+	var none T
+	return generic.Kind[T]{
+		Row:            row(kind, name, printer),
+		RequireVersion: true,
+		Prepare: func(now, old T) {
+			if rest.Object(old) == rest.Object(none) {
+				now.SetGeneration(1)
+			} else if !check.Same(of(now), of(old)) {
+				now.SetGeneration(old.GetGeneration() + 1)
+			}
+		},
+		Default: defaults,
+		Rules:   func(c *check.Errors, now, _ T) { webhooks.Check(c, field.NewPath("webhooks"), of(now)) },
+	}
+}

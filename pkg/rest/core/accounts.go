@@ -2,13 +2,25 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	serverrequest "kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 )
 
@@ -72,4 +84,119 @@ func (a Accounts) Await(ctx context.Context, namespace, name string) (*corev1.Se
 			return a.Await(ctx, namespace, name)
 		}
 	}
+}
+
+// tokens implements POST serviceaccounts/NAME/token, by which an account gets a token that ends with it.
+type tokens struct {
+	issuer               *serviceaccount.Issuer
+	accounts             *generic.Store[*corev1.ServiceAccount]
+	pods, secrets, nodes rest.Getter
+}
+
+var tokenKind = authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
+
+// New implements rest.Creater.
+func (tokens) New() rest.Object { return &authenticationv1.TokenRequest{} }
+
+// Create implements rest.Creater.
+func (t tokens) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
+	admitted, err := options.Mutate(object, nil)
+	if err != nil {
+		return nil, err
+	}
+	request := admitted.(*authenticationv1.TokenRequest)
+	defaults.TokenRequest(request)
+	meta := field.NewPath("metadata")
+	switch {
+	case request.Name != "" && request.Name != key.Name:
+		return nil, rest.Invalid(tokenKind.GroupKind(), key.Name, field.ErrorList{field.Invalid(meta.Child("name"), request.Name, "must match the service account name if specified")})
+	case request.Namespace != "" && request.Namespace != key.Namespace:
+		return nil, rest.Invalid(tokenKind.GroupKind(), key.Name, field.ErrorList{field.Invalid(meta.Child("namespace"), request.Namespace, "must match the service account namespace if specified")})
+	}
+	account, err := generic.ObjectIn[*corev1.ServiceAccount](t.accounts.Get(ctx, key))
+	if err != nil {
+		return nil, err
+	}
+	if request.UID != "" && request.UID != account.UID {
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: tokenKind.Group, Resource: tokenKind.Kind}, key.Name,
+			fmt.Errorf("the UID in the token request (%s) does not match the UID of the service account (%s)", request.UID, account.UID))
+	}
+	if len(request.Spec.Audiences) == 0 {
+		request.Spec.Audiences = []string{t.issuer.Name}
+	}
+	now := t.accounts.Now()
+	request.Name, request.Namespace, request.UID, request.CreationTimestamp = account.Name, account.Namespace, account.UID, metav1.Time{Time: now.UTC()}.Rfc3339Copy()
+	request.Status = authenticationv1.TokenRequestStatus{}
+	if errs := validation.ValidateTokenRequest(request); len(errs) > 0 {
+		return nil, rest.Invalid(tokenKind.GroupKind(), "", errs)
+	}
+	if err := options.Validate(request, nil); err != nil {
+		return nil, err
+	}
+	bound := serviceaccount.Bound{Namespace: account.Namespace, ServiceAccount: serviceaccount.Ref{Name: account.Name, UID: string(account.UID)}}
+	if err := t.bind(ctx, &bound, request.Spec.BoundObjectRef); err != nil {
+		return nil, err
+	}
+	lasts := time.Duration(*request.Spec.ExpirationSeconds) * time.Second
+	token, id, err := t.issuer.Issue(bound, request.Spec.Audiences, now, lasts)
+	if err != nil {
+		return nil, apierrors.NewInternalError(fmt.Errorf("failed to generate token: %w", err))
+	}
+	serverrequest.ObserverFrom(ctx).Annotate("authentication.kubernetes.io/issued-credential-id", serviceaccount.CredentialID(id))
+	request.Status.Token = token
+	request.Status.ExpirationTimestamp = metav1.Time{Time: now.Add(lasts).UTC()}.Rfc3339Copy()
+	request.GetObjectKind().SetGroupVersionKind(tokenKind)
+	return rest.MakeAnswer(request), nil
+}
+
+// bind binds a token to an object, nil for none.
+func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authenticationv1.BoundObjectReference) error {
+	if to == nil {
+		return nil
+	}
+	key := rest.Key{Namespace: bound.Namespace, Name: to.Name}
+	kind := schema.FromAPIVersionAndKind(to.APIVersion, to.Kind)
+	var uid types.UID
+	switch {
+	case kind.Group == "" && kind.Kind == "Pod":
+		pod, err := generic.ObjectIn[*corev1.Pod](t.pods.Get(ctx, key))
+		if err != nil {
+			return err
+		}
+		if pod.Spec.ServiceAccountName != bound.ServiceAccount.Name {
+			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", bound.ServiceAccount.Name))
+		}
+		if name := pod.Spec.NodeName; name != "" {
+			bound.Node = &serviceaccount.Ref{Name: name}
+			node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: name}))
+			if err == nil {
+				bound.Node.UID = string(node.UID)
+			} else if !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		uid = pod.UID
+		bound.Pod = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
+	case kind.Group == "" && kind.Kind == "Node":
+		node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: to.Name}))
+		if err != nil {
+			return err
+		}
+		uid = node.UID
+		bound.Node = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
+	case kind.Group == "" && kind.Kind == "Secret":
+		secret, err := generic.ObjectIn[*corev1.Secret](t.secrets.Get(ctx, key))
+		if err != nil {
+			return err
+		}
+		uid = secret.UID
+		bound.Secret = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
+	default:
+		return apierrors.NewBadRequest("cannot bind token to object of type " + kind.String())
+	}
+	if to.UID != "" && to.UID != uid {
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, to.Name,
+			fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID))
+	}
+	return nil
 }
