@@ -3,10 +3,10 @@
 package admissionregistration
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,12 +19,11 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
-	"kube2014/pkg/storage"
 )
 
 // Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
 func Resources(b generic.Base, readers *Readers) []rest.Resource {
-	b.Objects = readBack{b.Objects}
+	b.Objects = generic.AtOnce{Interface: b.Objects} // the plugins obey the cache
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {
@@ -63,28 +62,16 @@ func build[T rest.Object](b generic.Base, kind generic.Kind[T]) built[T] {
 // guarded returns the rows. Clients write the objects, but for their status, only with the permission, unless it is nil.
 func (b built[T]) guarded(permission permission) []rest.Resource {
 	if permission != nil {
-		b.rows[0].Storage = guarded[T]{b.Store, b.rows[0], permission}
+		kind := b.rows[0].Kind.GroupKind()
+		b.rows[0].Storage = generic.Guarded[T]{Store: b.Store, Valid: func(ctx context.Context, _ rest.Key, object, old rest.Object) error {
+			if err := permission(ctx, object, old); err != nil {
+				return rest.Invalid(kind, object.GetName(), field.ErrorList{err})
+			}
+			return nil
+		}}
 	}
 	return b.rows
 }
-
-// readBack is a store that reads after each change, so that the cache of this process has it, which the plugins obey: the
-// next request obeys the change.
-type readBack struct{ storage.Interface }
-
-var _ storage.Clock = readBack{}
-
-// Commit implements storage.Interface.
-func (r readBack) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	written, err := r.Interface.Commit(changes...)
-	if err == nil {
-		_, _ = r.Version() // if that fails, the change is obeyed when the cache has it
-	}
-	return written, err
-}
-
-// Now implements storage.Clock.
-func (r readBack) Now() time.Time { return storage.ClockOf(r.Interface)() }
 
 var (
 	validatingPolicy = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicy]{

@@ -99,55 +99,17 @@ func forbidden(resource, name string, why error) error {
 	return apierrors.NewForbidden(rbacv1.Resource(resource), name, why)
 }
 
-// guarded is a storage of objects that grant rights. It stores an object only if the caller may grant
-// them.
-type guarded[T rest.Object] struct {
-	*generic.Store[T]
-	check func(ctx context.Context, key rest.Key, object, old T) error // there may be no old one
-}
-
-// Create implements rest.Creater.
-func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	options.Admission = guard[T]{options.Admission, g, ctx, key}
-	return g.Store.Create(ctx, key, object, options)
-}
-
-// Update implements rest.Updater. It may create an object too.
-func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	options.Admission = guard[T]{options.Admission, g, ctx, key}
-	return g.Store.Update(ctx, key, change, options)
-}
-
-// guard is an admission that also checks whether the caller may store the object that another
-// admission returns.
-type guard[T rest.Object] struct {
-	admission rest.Admission // may be nil
-	guarded   guarded[T]
-	ctx       context.Context
-	key       rest.Key
-}
-
-// Mutate implements rest.Admission. It checks the rights before the validation, as today's server does.
-func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
-	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
-	if err != nil || (old != nil && onlyForCollectors(object, old)) {
-		return object, err
-	}
-	was, _ := old.(T)
-	return object, g.guarded.mayStore(g.ctx, g.key, object.(T), was)
-}
-
-// Validate implements rest.Admission.
-func (g guard[T]) Validate(object, old rest.Object) error {
-	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
-}
-
-// mayStore returns an error if the caller may not store an object instead of an old one.
-func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object, old T) error {
-	if setDefaults := g.Strategy.Default; setDefaults != nil {
-		setDefaults(object)
-	}
-	return g.check(ctx, key, object, old)
+// guarded returns a storage of objects that grant rights. It stores an object only if the caller may grant them. As in today's
+// server, that is checked before the validation.
+func guarded[T rest.Object](store *generic.Store[T], check func(ctx context.Context, key rest.Key, object, old T) error) generic.Guarded[T] {
+	return generic.Guarded[T]{Store: store, Admitted: func(ctx context.Context, key rest.Key, object, old rest.Object) error {
+		if old != nil && onlyForCollectors(object, old) {
+			return nil
+		}
+		store.Default(object)
+		was, _ := old.(T)
+		return check(ctx, key, object.(T), was)
+	}}
 }
 
 // onlyForCollectors reports whether an update changes only the fields that garbage collectors, which

@@ -10,7 +10,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
@@ -34,10 +33,10 @@ func Resources(objects storage.Interface, now func() time.Time, check *Escalatio
 		return check.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
 	}
 	return []rest.Resource{
-		rows.clusterRoleBindings.With(guarded[*rbacv1.ClusterRoleBinding]{s.clusterRoleBindings, ofClusterRoleBinding}),
-		rows.clusterRoles.With(guarded[*rbacv1.ClusterRole]{s.clusterRoles, check.ofClusterRole}),
-		rows.roleBindings.With(guarded[*rbacv1.RoleBinding]{s.roleBindings, ofRoleBinding}),
-		rows.roles.With(guarded[*rbacv1.Role]{s.roles, check.ofRole}),
+		rows.clusterRoleBindings.With(guarded(s.clusterRoleBindings, ofClusterRoleBinding)),
+		rows.clusterRoles.With(guarded(s.clusterRoles, check.ofClusterRole)),
+		rows.roleBindings.With(guarded(s.roleBindings, ofRoleBinding)),
+		rows.roles.With(guarded(s.roles, check.ofRole)),
 	}
 }
 
@@ -51,15 +50,10 @@ type stores struct {
 
 // rows has the rows of the table without their storages.
 var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.Resource }{
-	roles:               row("Role", "roles", "role", true, printers.Printer{}),
-	roleBindings:        row("RoleBinding", "rolebindings", "rolebinding", true, printers.RoleBindings),
-	clusterRoles:        row("ClusterRole", "clusterroles", "clusterrole", false, printers.Printer{}),
-	clusterRoleBindings: row("ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding", false, printers.ClusterRoleBindings),
-}
-
-func row(kind, name, singular string, namespaced bool, printer printers.Printer) rest.Resource {
-	group := rbacv1.SchemeGroupVersion
-	return rest.Resource{GroupVersion: group, Kind: group.WithKind(kind), Name: name, Singular: singular, Namespaced: namespaced, Stored: api.Kind(name), Printer: printer}
+	roles:               rest.InNamespaces(rbacv1.SchemeGroupVersion, "Role", "roles", printers.Printer{}),
+	roleBindings:        rest.InNamespaces(rbacv1.SchemeGroupVersion, "RoleBinding", "rolebindings", printers.RoleBindings),
+	clusterRoles:        rest.ClusterScoped(rbacv1.SchemeGroupVersion, "ClusterRole", "clusterroles", printers.Printer{}),
+	clusterRoleBindings: rest.ClusterScoped(rbacv1.SchemeGroupVersion, "ClusterRoleBinding", "clusterrolebindings", printers.ClusterRoleBindings),
 }
 
 func newStores(objects storage.Interface, now func() time.Time) stores {
