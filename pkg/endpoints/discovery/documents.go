@@ -56,7 +56,7 @@ func New(versions []Version) *Documents {
 	var unnamed, named []Version
 	for _, version := range versions {
 		if version.Remote == nil { // the other server has its own
-			d.handlers[version.Path()] = plain(encode(version.list()))
+			d.handlers[version.Path()] = plain(Encode(version.list()))
 		}
 		if version.Group == "" {
 			legacy.Versions = append(legacy.Versions, version.GroupVersion.Version)
@@ -74,10 +74,10 @@ func New(versions []Version) *Documents {
 	}
 	for _, group := range list.Groups {
 		group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		d.handlers[groupPath(group.Name)] = plain(encode(group))
+		d.handlers[groupPath(group.Name)] = plain(Encode(group))
 	}
-	d.handlers["/api"] = either(addressed(legacy), encode(aggregate(unnamed)))
-	d.handlers["/apis"] = either(plain(encode(list)), encode(aggregate(named)))
+	d.handlers["/api"] = either(addressed(legacy), Encode(aggregate(unnamed)))
+	d.handlers["/apis"] = either(plain(Encode(list)), Encode(aggregate(named)))
 	return d
 }
 
@@ -103,7 +103,8 @@ func (d *Documents) Handler(path string) http.Handler {
 	return d.handlers[strings.TrimSuffix(path, "/")]
 }
 
-func encode(document any) []byte {
+// Encode returns a document in JSON, with a line break.
+func Encode(document any) []byte {
 	body, err := json.Marshal(document)
 	if err != nil {
 		panic(err) // not with these types
@@ -125,7 +126,7 @@ func addressed(versions metav1.APIVersions) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := versions
 		answer.ServerAddressByClientCIDRs = []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: r.Host}}
-		write(w, encode(answer))
+		write(w, Encode(answer))
 	})
 }
 

@@ -5,7 +5,6 @@ package openapi
 import (
 	"bytes"
 	"crypto/sha512"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -96,7 +95,7 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 }
 
 func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(json []byte) ([]byte, error)) *described {
-	d := &described{rows: rows, json: newText(func() ([]byte, error) { return encode(document()), nil })}
+	d := &described{rows: rows, json: newText(func() ([]byte, error) { return discovery.Encode(document()), nil })}
 	d.protobuf = newText(func() ([]byte, error) {
 		json, err := d.json.get()
 		if err != nil {
@@ -124,7 +123,7 @@ func newVersion(version Version, types kindTypes) *described {
 					sources = append(sources, schemaOf(row))
 				}
 			}
-			return hashOf(encode(sources))
+			return hashOf(discovery.Encode(sources))
 		})
 	}
 	return d
@@ -141,15 +140,7 @@ func (d *Documents) makeIndex() []byte {
 	for path, url := range d.remote {
 		index[strings.TrimPrefix(path, root+"/")] = location{url}
 	}
-	return encode(map[string]any{"paths": index})
-}
-
-func encode(document any) []byte {
-	body, err := json.Marshal(document)
-	if err != nil {
-		panic(err) // not with these types
-	}
-	return append(body, '\n')
+	return discovery.Encode(map[string]any{"paths": index})
 }
 
 func hashOf(body []byte) string { return fmt.Sprintf("%X", sha512.Sum512(body)) }

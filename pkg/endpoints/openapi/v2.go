@@ -124,7 +124,7 @@ func (d documentV2) parameter(p parameterV2) parameterV2 {
 // is left out, and logged.
 func merge(ours documentV2, remotes []Remote) *spec.Swagger {
 	merged := &spec.Swagger{}
-	if err := merged.UnmarshalJSON(encode(ours)); err != nil {
+	if err := merged.UnmarshalJSON(discovery.Encode(ours)); err != nil {
 		panic(err) // not with this document
 	}
 	withExtensions(merged)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
@@ -17,7 +16,6 @@ import (
 	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -80,11 +78,8 @@ var (
 		RequireVersion: true,
 		Default:        policies.DefaultValidating,
 		Rules:          policies.CheckValidating,
-		PrepareStatus: func(now, old *admissionregistrationv1.ValidatingAdmissionPolicy) {
-			metav1.ResetObjectMetaForStatus(now, old)
-		},
-		StatusResets: fieldmanager.Fields{"metadata"},
-		StatusRules:  policies.CheckStatus,
+		StatusOnly:     true,
+		StatusRules:    policies.CheckStatus,
 	}
 
 	mutatingPolicy = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicy]{

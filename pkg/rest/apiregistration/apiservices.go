@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation/path"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -21,7 +20,6 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -51,8 +49,7 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 			helper.SetAPIServiceCondition(now, helper.NewLocalAvailableAPIServiceCondition())
 		}
 	},
-	PrepareStatus: func(now, old *apiregistrationv1.APIService) { metav1.ResetObjectMetaForStatus(now, old) },
-	StatusResets:  fieldmanager.Fields{"metadata"},
+	StatusOnly: true,
 	StatusRules: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
 		for _, err := range validation.ValidateAPIServiceStatus(&internal(now).Status, field.NewPath("status")) {
 			c.Add(err)

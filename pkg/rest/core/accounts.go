@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
@@ -156,47 +155,49 @@ func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authe
 	}
 	key := rest.Key{Namespace: bound.Namespace, Name: to.Name}
 	kind := schema.FromAPIVersionAndKind(to.APIVersion, to.Kind)
-	var uid types.UID
-	switch {
-	case kind.Group == "" && kind.Kind == "Pod":
-		pod, err := generic.ObjectIn[*corev1.Pod](t.pods.Get(ctx, key))
-		if err != nil {
-			return err
-		}
-		if pod.Spec.ServiceAccountName != bound.ServiceAccount.Name {
-			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", bound.ServiceAccount.Name))
-		}
-		if name := pod.Spec.NodeName; name != "" {
-			bound.Node = &serviceaccount.Ref{Name: name}
-			node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: name}))
-			if err == nil {
-				bound.Node.UID = string(node.UID)
-			} else if !apierrors.IsNotFound(err) {
-				return err
-			}
-		}
-		uid = pod.UID
-		bound.Pod = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
-	case kind.Group == "" && kind.Kind == "Node":
-		node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: to.Name}))
-		if err != nil {
-			return err
-		}
-		uid = node.UID
-		bound.Node = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
-	case kind.Group == "" && kind.Kind == "Secret":
-		secret, err := generic.ObjectIn[*corev1.Secret](t.secrets.Get(ctx, key))
-		if err != nil {
-			return err
-		}
-		uid = secret.UID
-		bound.Secret = &serviceaccount.Ref{Name: to.Name, UID: string(uid)}
+	var get rest.Getter
+	var ref **serviceaccount.Ref
+	switch kind.GroupKind() {
+	case schema.GroupKind{Kind: "Pod"}:
+		get, ref = t.pods, &bound.Pod
+	case schema.GroupKind{Kind: "Node"}:
+		get, ref, key.Namespace = t.nodes, &bound.Node, ""
+	case schema.GroupKind{Kind: "Secret"}:
+		get, ref = t.secrets, &bound.Secret
 	default:
 		return apierrors.NewBadRequest("cannot bind token to object of type " + kind.String())
 	}
-	if to.UID != "" && to.UID != uid {
+	object, err := generic.ObjectIn[rest.Object](get.Get(ctx, key))
+	if err != nil {
+		return err
+	}
+	if pod, ok := object.(*corev1.Pod); ok {
+		if err := t.bindPod(ctx, bound, pod); err != nil {
+			return err
+		}
+	}
+	*ref = &serviceaccount.Ref{Name: to.Name, UID: string(object.GetUID())}
+	if to.UID != "" && to.UID != object.GetUID() {
 		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, to.Name,
 			fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", to.UID))
+	}
+	return nil
+}
+
+// bindPod binds a token also to the node of a pod, which must run as the account.
+func (t tokens) bindPod(ctx context.Context, bound *serviceaccount.Bound, pod *corev1.Pod) error {
+	if pod.Spec.ServiceAccountName != bound.ServiceAccount.Name {
+		return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", bound.ServiceAccount.Name))
+	}
+	if pod.Spec.NodeName == "" {
+		return nil
+	}
+	bound.Node = &serviceaccount.Ref{Name: pod.Spec.NodeName}
+	node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: pod.Spec.NodeName}))
+	if err == nil {
+		bound.Node.UID = string(node.UID)
+	} else if !apierrors.IsNotFound(err) {
+		return err
 	}
 	return nil
 }

@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/flowcontrol"
 )
@@ -35,18 +33,16 @@ var (
 		Default: func(o *flowcontrolv1.FlowSchema) {
 			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
 		},
-		Rules:         flowRules,
-		PrepareStatus: func(now, old *flowcontrolv1.FlowSchema) { metav1.ResetObjectMetaForStatus(now, old) },
-		StatusResets:  fieldmanager.Fields{"metadata"},
+		Rules:      flowRules,
+		StatusOnly: true,
 	}
 
 	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
-		Row:           rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
-		Counted:       true,
-		Default:       defaultLevel,
-		Rules:         levelRules,
-		PrepareStatus: func(now, old *flowcontrolv1.PriorityLevelConfiguration) { metav1.ResetObjectMetaForStatus(now, old) },
-		StatusResets:  fieldmanager.Fields{"metadata"},
+		Row:        rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
+		Counted:    true,
+		Default:    defaultLevel,
+		Rules:      levelRules,
+		StatusOnly: true,
 	}
 )
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -100,6 +101,8 @@ type Kind[T rest.Object] struct {
 	// PrepareStatus is Prepare for updates of the status. StatusResets are the fields, besides the spec, that it resets.
 	PrepareStatus func(now, old T)
 	StatusResets  fieldmanager.Fields
+	// StatusOnly means that updates of the status change no metadata.
+	StatusOnly bool
 	// Resets are the fields, besides the status, that Prepare resets.
 	Resets fieldmanager.Fields
 	// Default sets missing fields to their defaults.
@@ -199,15 +202,22 @@ func (k Kind[T]) statusRules(c *check.Errors, now, old T) {
 }
 
 func (k Kind[T]) statusStrategy() Strategy[T] {
+	resets := append(fieldmanager.Fields{"spec"}, k.StatusResets...)
+	if k.StatusOnly {
+		resets = append(resets, "metadata")
+	}
 	return Strategy[T]{
 		RequireVersion: k.RequireVersion,
 		Default:        k.Default,
 		PrepareForUpdate: func(now, old T) {
 			part(now, spec).Set(part(old, spec))
+			if k.StatusOnly {
+				metav1.ResetObjectMetaForStatus(now, old)
+			}
 			orNothing(k.PrepareStatus)(now, old)
 		},
 		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.statusRules) },
-		Resets:         append(fieldmanager.Fields{"spec"}, k.StatusResets...),
+		Resets:         resets,
 	}
 }
 

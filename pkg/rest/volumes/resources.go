@@ -8,14 +8,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api/v1/validation/check"
 	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -76,8 +74,7 @@ var attributesClasses = generic.Kind[*storagev1.VolumeAttributesClass]{
 var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 	Row:            rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Attachments),
 	AnswersDeleted: true,
-	PrepareStatus:  func(now, old *storagev1.VolumeAttachment) { metav1.ResetObjectMetaForStatus(now, old) },
-	StatusResets:   fieldmanager.Fields{"metadata"},
+	StatusOnly:     true,
 	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))
