@@ -96,11 +96,6 @@ func (s *schemaOf) coerce(object *unstructured.Unstructured, c coercion) (unknow
 	return append(append(unknown, pruned...), embedded...), err
 }
 
-// setDefaults sets missing fields to their defaults.
-func (s *schemaOf) setDefaults(object *unstructured.Unstructured) {
-	defaulting.Default(object.Object, s.structural)
-}
-
 // related are two versions of an object, by which a rule finds out what has not changed: that is not checked again where
 // today's server does not. It is nil for a new object.
 func (s *schemaOf) related(now, old *unstructured.Unstructured) *common.CorrelatedObject {
@@ -154,9 +149,4 @@ func (r *rules) evaluate(ctx context.Context, now, old *unstructured.Unstructure
 	}
 	errs, _ = r.expressions.Validate(ctx, nil, nil, now.Object, before, celconfig.RuntimeCELCostBudget, options...)
 	return errs
-}
-
-// embedded returns the errors of the metadata of embedded objects.
-func (s *schemaOf) embedded(object *unstructured.Unstructured) field.ErrorList {
-	return objectmeta.Validate(nil, object.Object, s.structural, false)
 }

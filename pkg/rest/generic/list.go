@@ -26,12 +26,12 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if err != nil {
 		return nil, err
 	}
-	list := &rest.List{Kind: s.kind, ListKind: s.listKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version, Untyped: s.listKind != ""}}
+	list := &rest.List{Kind: s.row.Kind, ListKind: s.row.Untyped.ListKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version, Untyped: s.row.Untyped.ListKind != ""}}
 	if options.ResourceVersion == "0" && !page.continued {
 		options.Limit = 0 // today's server answers such a list from its cache, whole
 	}
-	if s.prepare != nil {
-		if err := s.prepare(ctx, all.Items); err != nil {
+	if s.row.Untyped.Prepare != nil {
+		if err := s.row.Untyped.Prepare(ctx, all.Items); err != nil {
 			return nil, rest.StatusError(err, s.resource, "")
 		}
 	}
@@ -63,8 +63,8 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 
 // selection returns the part of a list's options that the store has indexes for.
 func (s *Store[T]) selection(namespace string, options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
-	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.namespaced {
+	selection := storage.Selection{Kind: s.row.Stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
+	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.row.Namespaced {
 		selection.Namespace = selected
 	}
 	selection.Machine, _ = s.machine(options)
@@ -140,7 +140,7 @@ func (s *Store[T]) fieldsOf(object T) fields.Set {
 		set = s.Strategy.Fields(object)
 	}
 	set["metadata.name"] = object.GetName()
-	if s.namespaced {
+	if s.row.Namespaced {
 		set["metadata.namespace"] = object.GetNamespace()
 	}
 	return set
@@ -179,12 +179,8 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 	if err != nil {
 		return nil, rest.StatusError(err, s.resource, "")
 	}
-	w.New = func() rest.Object {
-		object := s.New()
-		object.GetObjectKind().SetGroupVersionKind(s.kind)
-		return object
-	}
-	w.Prepare = s.prepare
+	w.New = func() rest.Object { return s.empty() }
+	w.Prepare = s.row.Untyped.Prepare
 	isSelected := s.filter(options.ListOptions)
 	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
 		eventType, object, err := selects(change, isSelected)

@@ -50,29 +50,24 @@ type Store[T rest.Object] struct {
 	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 
-	row        rest.Resource
-	managers   *fieldmanager.Manager
-	resource   schema.GroupResource
-	kind       schema.GroupVersionKind
-	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
-	stored     api.Kind
-	listKind   string // "" for the usual one
-	prepare    func(context.Context, []*storage.Object) error
-	namespaced bool
+	row      rest.Resource
+	managers *fieldmanager.Manager
+	resource schema.GroupResource
+	invalid  schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
 }
 
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
-		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, prepare: row.Untyped.Prepare, namespaced: row.Namespaced,
+		resource: row.GroupResource(), invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can
 // find objects by them. Labels of some kinds of June 2014 have another meaning.
 func (s *Store[T]) labelled() bool {
-	switch s.stored {
+	switch s.row.Stored {
 	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return false
 	}
@@ -122,7 +117,7 @@ func (s *Store[T]) Default(object rest.Object) {
 
 // key returns the key of a stored object.
 func (s *Store[T]) key(of rest.Key) api.Key {
-	return api.Key{Kind: s.stored, Namespace: of.Namespace, ID: of.Name}
+	return api.Key{Kind: s.row.Stored, Namespace: of.Namespace, ID: of.Name}
 }
 
 // isHeld reports whether an object stays when it is deleted without a grace period.
@@ -170,7 +165,7 @@ func (s *Store[T]) Track(before *storage.Object, next api.Object, manager string
 
 func (s *Store[T]) empty() T {
 	object := s.New()
-	object.GetObjectKind().SetGroupVersionKind(s.kind)
+	object.GetObjectKind().SetGroupVersionKind(s.row.Kind)
 	return object.(T)
 }
 

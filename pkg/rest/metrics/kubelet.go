@@ -7,8 +7,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
@@ -32,11 +30,11 @@ const (
 // timeout if the context ends.
 func (c Config) measure(ctx context.Context, nodes []*corev1.Node) (map[string]measurement, error) {
 	measured := make([]measurement, len(nodes))
-	inParallel(len(nodes), func(i int) { measured[i].first = c.ask(ctx, nodes[i]) })
+	util.InParallel(len(nodes), most, func(i int) { measured[i].first = c.ask(ctx, nodes[i]) })
 	if slices.ContainsFunc(measured, func(m measurement) bool { return m.first != nil }) {
 		util.Sleep(ctx, interval)
 	}
-	inParallel(len(nodes), func(i int) {
+	util.InParallel(len(nodes), most, func(i int) {
 		if measured[i].first != nil {
 			measured[i].last = c.ask(ctx, nodes[i])
 		}
@@ -46,20 +44,6 @@ func (c Config) measure(ctx context.Context, nodes []*corev1.Node) (map[string]m
 		byName[node.Name] = measured[i]
 	}
 	return byName, rest.CheckTime(ctx)
-}
-
-// inParallel calls do with 0 to n-1, in some goroutines, and waits.
-func inParallel(n int, do func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, most) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	group.Wait()
 }
 
 // ask returns the answer of a node's kubelet, nil for none.

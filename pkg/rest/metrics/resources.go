@@ -4,6 +4,8 @@ package metrics
 
 import (
 	"context"
+	"path"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +47,8 @@ var (
 
 // Resources returns the table of the group.
 func Resources(c Config) []rest.Resource {
-	nodes := rest.ClusterScoped(group, "NodeMetrics", "nodes", printers.NodeMetrics).With(nodeMetrics{c})
-	pods := rest.InNamespaces(group, "PodMetrics", "pods", printers.PodMetrics).With(podMetrics{c})
+	nodes := rest.ClusterScoped(group, "NodeMetrics", "nodes", printers.NodeMetrics).With(usages[*corev1.Node]{"NodeMetrics", c.Nodes, c.ofNodes})
+	pods := rest.InNamespaces(group, "PodMetrics", "pods", printers.PodMetrics).With(usages[*corev1.Pod]{"PodMetrics", c.Pods, c.ofPods})
 	for _, row := range []*rest.Resource{&nodes, &pods} {
 		row.Scheme, row.Stored, row.Singular = scheme, "", "" // as metrics-server has it
 	}
@@ -70,40 +72,45 @@ func selected[T rest.Object](ctx context.Context, of Objects, namespace string, 
 	})
 }
 
-// nodeMetrics is the storage of what nodes use. A node whose kubelet does not answer is left out.
-type nodeMetrics struct{ Config }
+// usages is the storage of what the objects of a kind use. What is not known of an object is left out.
+type usages[T rest.Object] struct {
+	kind    string
+	objects Objects
+	of      func(ctx context.Context, objects ...T) ([]runtime.Object, error)
+}
 
-// Get implements rest.Getter.
-func (m nodeMetrics) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
-	node, err := generic.ObjectIn[*corev1.Node](m.Nodes.Get(ctx, key))
-	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("node"), key.Name) // as metrics-server words it
+// Get implements rest.Getter. Its errors are worded as by metrics-server.
+func (u usages[T]) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+	object, err := generic.ObjectIn[T](u.objects.Get(ctx, key))
+	if key.Namespace == "" && apierrors.IsNotFound(err) {
+		err = apierrors.NewNotFound(corev1.Resource("node"), key.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := m.of(ctx, node)
+	metrics, err := u.of(ctx, object)
+	if err == nil && len(metrics) == 0 {
+		err = apierrors.NewNotFound(metricsv1beta1.Resource(strings.ToLower(u.kind)), path.Join(key.Namespace, key.Name))
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(metrics) == 0 {
-		return nil, apierrors.NewNotFound(metricsv1beta1.Resource("nodemetrics"), key.Name)
 	}
 	return rest.MakeAnswer(metrics[0]), nil
 }
 
 // List implements rest.Lister.
-func (m nodeMetrics) List(ctx context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
-	nodes, err := selected[*corev1.Node](ctx, m.Nodes, "", options)
+func (u usages[T]) List(ctx context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
+	objects, err := selected[T](ctx, u.objects, namespace, options)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := m.of(ctx, nodes...)
-	return rest.MakeList(group.WithKind("NodeMetrics"), 0, metrics), err
+	metrics, err := u.of(ctx, objects...)
+	return rest.MakeList(group.WithKind(u.kind), 0, metrics), err
 }
 
-func (m nodeMetrics) of(ctx context.Context, nodes ...*corev1.Node) (all []runtime.Object, err error) {
-	measured, err := m.measure(ctx, nodes)
+// ofNodes returns what nodes use whose kubelets answer.
+func (c Config) ofNodes(ctx context.Context, nodes ...*corev1.Node) (all []runtime.Object, err error) {
+	measured, err := c.measure(ctx, nodes)
 	for _, node := range nodes {
 		used, ok := measured[node.Name].usage(subject{})
 		if !ok {
@@ -120,42 +127,14 @@ func metaOf(object metav1.Object) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), Labels: object.GetLabels(), CreationTimestamp: metav1.NewTime(time.Now())}
 }
 
-// podMetrics is the storage of what the containers of pods use. As in metrics-server, a pod is left out unless both answers of its
-// kubelet have all its containers that run.
-type podMetrics struct{ Config }
-
-// Get implements rest.Getter.
-func (m podMetrics) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
-	pod, err := generic.ObjectIn[*corev1.Pod](m.Pods.Get(ctx, key))
+// ofPods returns what the containers of pods use. As in metrics-server, a pod is left out unless both answers of its kubelet have
+// all its containers that run.
+func (c Config) ofPods(ctx context.Context, pods ...*corev1.Pod) (all []runtime.Object, err error) {
+	nodes, err := c.nodesOf(ctx, pods)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := m.of(ctx, pod)
-	if err != nil {
-		return nil, err
-	}
-	if len(metrics) == 0 {
-		return nil, apierrors.NewNotFound(metricsv1beta1.Resource("podmetrics"), key.Namespace+"/"+key.Name)
-	}
-	return rest.MakeAnswer(metrics[0]), nil
-}
-
-// List implements rest.Lister.
-func (m podMetrics) List(ctx context.Context, namespace string, options rest.ListOptions) (*rest.List, error) {
-	pods, err := selected[*corev1.Pod](ctx, m.Pods, namespace, options)
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := m.of(ctx, pods...)
-	return rest.MakeList(group.WithKind("PodMetrics"), 0, metrics), err
-}
-
-func (m podMetrics) of(ctx context.Context, pods ...*corev1.Pod) (all []runtime.Object, err error) {
-	nodes, err := m.nodesOf(ctx, pods)
-	if err != nil {
-		return nil, err
-	}
-	measured, err := m.measure(ctx, nodes)
+	measured, err := c.measure(ctx, nodes)
 	for _, pod := range pods {
 		if metrics := measured[pod.Spec.NodeName].pod(pod); metrics != nil {
 			all = append(all, metrics)
@@ -165,12 +144,12 @@ func (m podMetrics) of(ctx context.Context, pods ...*corev1.Pod) (all []runtime.
 }
 
 // nodesOf returns the nodes that pods are on.
-func (m podMetrics) nodesOf(ctx context.Context, pods []*corev1.Pod) (nodes []*corev1.Node, err error) {
+func (c Config) nodesOf(ctx context.Context, pods []*corev1.Pod) (nodes []*corev1.Node, err error) {
 	names := sets.New[string]()
 	for _, pod := range pods {
 		names.Insert(pod.Spec.NodeName)
 	}
-	all, err := selected[*corev1.Node](ctx, m.Nodes, "", rest.ListOptions{Labels: labels.Everything(), Fields: fields.Everything()})
+	all, err := selected[*corev1.Node](ctx, c.Nodes, "", rest.ListOptions{Labels: labels.Everything(), Fields: fields.Everything()})
 	for _, node := range all {
 		if names.Has(node.Name) {
 			nodes = append(nodes, node)

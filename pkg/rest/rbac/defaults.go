@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -19,6 +18,7 @@ import (
 
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
 )
 
 const (
@@ -119,24 +119,14 @@ const writers = 8
 // after an error.
 func Bootstrap(ctx context.Context, objects storage.Interface, now func() time.Time) error {
 	s, defaults := newStores(objects, now), Defaults()
-	errs, next := make([]error, len(defaults)), make(chan int)
-	var writing sync.WaitGroup
-	for range writers {
-		writing.Go(func() {
-			for i := range next {
-				wanted := defaults[i]
-				kind, store := s.of(wanted)
-				if err := repair(ctx, store, wanted); err != nil {
-					errs[i] = fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err)
-				}
-			}
-		})
-	}
-	for i := range defaults {
-		next <- i
-	}
-	close(next)
-	writing.Wait()
+	errs := make([]error, len(defaults))
+	util.InParallel(len(defaults), writers, func(i int) {
+		wanted := defaults[i]
+		kind, store := s.of(wanted)
+		if err := repair(ctx, store, wanted); err != nil {
+			errs[i] = fmt.Errorf("the default %s %s: %w", kind, path.Join(wanted.GetNamespace(), wanted.GetName()), err)
+		}
+	})
 	return errors.Join(errs...)
 }
 
