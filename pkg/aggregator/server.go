@@ -200,11 +200,9 @@ func drop(byName map[string]*Version, name string) {
 func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) (pause time.Duration, err error) {
 	var service *apiregistrationv1.APIService
 	if object != nil {
-		decoded, err := s.Services.Codec.Out(object.Object)
-		if err != nil {
+		if service, err = s.Services.Decoded(object); err != nil {
 			return 0, err
 		}
-		service = decoded.(*apiregistrationv1.APIService)
 		apiregistrationv1.SetObjectDefaults_APIService(service)
 	}
 	before := byName[name]

@@ -184,11 +184,7 @@ func (s *Server) read(object *storage.Object, before *definition, known map[stri
 
 // decode returns a stored definition. It is the caller's, but for the labels and annotations.
 func (s *Server) decode(object *storage.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
-	decoded, err := s.definitions.Whole.Codec.Out(object.Object)
-	if err != nil {
-		return nil, err
-	}
-	return decoded.(*apiextensionsv1.CustomResourceDefinition), nil
+	return s.definitions.Whole.Decoded(object)
 }
 
 // servesAlike reports whether the resources of two versions of a definition are the same.

@@ -59,18 +59,11 @@ func (e podEviction) Create(ctx context.Context, key rest.Key, object rest.Objec
 
 // deletionOf returns the options of the delete that an eviction asks for.
 func deletionOf(key rest.Key, object rest.Object, options rest.WriteOptions) (deletion metav1.DeleteOptions, err error) {
-	if err := rest.CheckNamespace(object, key.Namespace); err != nil {
-		return deletion, err
-	}
-	object.SetNamespace(key.Namespace)
-	admitted, err := options.Mutate(object, nil)
+	admitted, err := ofPod(key, object, "Eviction", options)
 	if err != nil {
 		return deletion, err
 	}
 	eviction := admitted.(*policyv1.Eviction)
-	if eviction.Name != key.Name {
-		return deletion, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
-	}
 	if eviction.DeleteOptions != nil {
 		deletion = *eviction.DeleteOptions
 	}
@@ -172,18 +165,11 @@ type podBinding struct{ pods *generic.Store[*corev1.Pod] }
 func (podBinding) New() rest.Object { return &corev1.Binding{} }
 
 func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	if err := rest.CheckNamespace(object, key.Namespace); err != nil {
-		return nil, err
-	}
-	object.SetNamespace(key.Namespace)
-	admitted, err := options.Mutate(object, nil)
+	admitted, err := ofPod(key, object, "Binding", options)
 	if err != nil {
 		return nil, err
 	}
 	binding := admitted.(*corev1.Binding)
-	if binding.Name != key.Name {
-		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
-	}
 	errs := validation.ValidateBinding(binding)
 	if name := binding.Target.Name; name != "" { // it becomes a part of keys
 		for _, wrong := range apivalidation.NameIsDNSSubdomain(name, false) {
@@ -226,6 +212,19 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 	}
 	return rest.MakeAnswer(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status: metav1.StatusSuccess, Code: http.StatusCreated}), nil
+}
+
+// ofPod passes what a client wants to be done with a pod to the mutating plugins. It must name the pod.
+func ofPod(key rest.Key, object rest.Object, kind string, options rest.WriteOptions) (rest.Object, error) {
+	if err := rest.CheckNamespace(object, key.Namespace); err != nil {
+		return nil, err
+	}
+	object.SetNamespace(key.Namespace)
+	admitted, err := options.Mutate(object, nil)
+	if err == nil && admitted.GetName() != key.Name {
+		err = apierrors.NewBadRequest("name in URL does not match name in " + kind + " object")
+	}
+	return admitted, err
 }
 
 // setCondition sets a condition of a pod. The one of its type is replaced.

@@ -187,6 +187,15 @@ func mutate[T rest.Object](object T, old rest.Object, options rest.WriteOptions)
 	return admitted.(T), nil
 }
 
+// Decoded returns a stored object, which shares memory with the result.
+func (s *Store[T]) Decoded(stored *storage.Object) (object T, err error) {
+	decoded, err := s.Codec.Out(stored.Object)
+	if err != nil {
+		return object, err
+	}
+	return decoded.(T), nil
+}
+
 // versioned converts a stored object to the API. The caller owns the result.
 func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 	object, err := s.answer(stored).Object()

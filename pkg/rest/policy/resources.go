@@ -69,11 +69,10 @@ func (b Budgets) Of(pod *corev1.Pod) (all []*policyv1.PodDisruptionBudget, err e
 		return nil, rest.StatusError(err, poddisruptionbudgets.Row.GroupResource(), "")
 	}
 	for _, item := range list.Items {
-		object, err := b.Codec.Out(item.Object)
+		budget, err := b.Decoded(item)
 		if err != nil {
 			return nil, err
 		}
-		budget := object.(*policyv1.PodDisruptionBudget)
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
 		if err == nil && selector.Matches(labels.Set(pod.Labels)) { // an invalid selector selects nothing
 			all = append(all, budget)
