@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
@@ -156,13 +155,6 @@ func forKubelet(query url.Values) url.Values {
 	return own
 }
 
-// connecting returns the row of a subresource of a resource that connects, with the kind of its options.
-func connecting(of rest.Resource, name, options string, storage rest.Connecter) rest.Resource {
-	row := of.Subresource(name, storage)
-	row.Kind, row.Printer = coreGroup.WithKind(options), printers.Printer{}
-	return row
-}
-
 // podStream implements pods/attach, pods/exec and pods/portforward: the kubelet of the pod speaks with the client.
 type podStream struct {
 	pods     *generic.Store[*corev1.Pod]
@@ -254,8 +246,4 @@ func portForwardOptions(query url.Values) (runtime.Object, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return options, nil
-}
-
-func typeOf(options string) metav1.TypeMeta {
-	return metav1.TypeMeta{Kind: options, APIVersion: coreGroup.Version}
 }
