@@ -103,7 +103,7 @@ var libraries = map[string][]string{
 	"k8s.io/apimachinery":                  {"pkg/api/v1"},
 	"k8s.io/kube-aggregator":               {"pkg/aggregator", "compare/aggregation", "pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},
 	"k8s.io/apiextensions-apiserver":       {"pkg/api/v1", "pkg/extensions", "pkg/master", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/customresource/conversion"},
-	"k8s.io/apiserver":                     {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/api/v1/validation/policies", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/controller/validatingadmissionpolicystatus", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/server/filters"},
+	"k8s.io/apiserver":                     {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/api/v1/validation/policies", "pkg/api/v1/validation/webhooks", "pkg/audit", "pkg/controller/validatingadmissionpolicystatus", "pkg/extensions", "pkg/rest/apiextensions", "pkg/rest/customresource", "pkg/rest/flowcontrol", "pkg/server/filters"},
 	"gopkg.in/natefinch/lumberjack.v2":     {"pkg/audit"},
 	"golang.org/x/sys":                     {"pkg/util/orphan"},
 	"golang.org/x/time":                    {"pkg/audit", "pkg/client/record"},

@@ -29,7 +29,7 @@ func (s *Server) installDocuments() {
 	described.Store(&openapi.Documents{})
 	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents {
 		ours := slices.DeleteFunc(slices.Clone(rows), func(row *rest.Resource) bool { return s.Snapshot().byPath[row.GroupVersion] != nil })
-		next := described.Load().Next(describedOf(ours), typesOf(ours), s.described()...)
+		next := described.Load().Next(versionsOf(ours), typesOf(ours), s.described()...)
 		described.Store(next)
 		return next
 	}, s.Catalogs, remote)
@@ -42,7 +42,12 @@ func (s *Server) installDocuments() {
 // versions returns the versions of this server's resources, and those of other servers, in the order of discovery. That of another server
 // replaces one of this server.
 func (others *Snapshot) versions(rows []*rest.Resource) []discovery.Version {
-	versions := slices.DeleteFunc(versionsOf(rows), func(version discovery.Version) bool { return others.byPath[version.GroupVersion] != nil })
+	var versions []discovery.Version
+	for _, version := range versionsOf(rows) {
+		if others.byPath[version.GroupVersion] == nil {
+			versions = append(versions, version.Version)
+		}
+	}
 	for _, v := range others.byPath {
 		versions = append(versions, discovery.Version{GroupVersion: v.groupVersion(), Remote: v.discovered()})
 	}
@@ -112,26 +117,15 @@ func (s *Server) described() (remotes []openapi.Remote) {
 }
 
 // versionsOf returns the versions of resources.
-func versionsOf(rows []*rest.Resource) (versions []discovery.Version) {
+func versionsOf(rows []*rest.Resource) (versions []openapi.Version) {
 	for _, row := range rows {
-		i := slices.IndexFunc(versions, func(version discovery.Version) bool { return version.GroupVersion == row.GroupVersion })
+		i := slices.IndexFunc(versions, func(version openapi.Version) bool { return version.GroupVersion == row.GroupVersion })
 		if i < 0 {
 			i = len(versions)
-			versions = append(versions, discovery.Version{GroupVersion: row.GroupVersion})
+			versions = append(versions, openapi.Version{Version: discovery.Version{GroupVersion: row.GroupVersion}})
 		}
 		versions[i].Resources = append(versions[i].Resources, row.APIResource())
-	}
-	return versions
-}
-
-// describedOf returns the versions of resources, for OpenAPI.
-func describedOf(rows []*rest.Resource) (versions []openapi.Version) {
-	byVersion := map[schema.GroupVersion][]*rest.Resource{}
-	for _, row := range rows {
-		byVersion[row.GroupVersion] = append(byVersion[row.GroupVersion], row)
-	}
-	for _, version := range versionsOf(rows) {
-		versions = append(versions, openapi.Version{Version: version, Rows: byVersion[version.GroupVersion]})
+		versions[i].Rows = append(versions[i].Rows, row)
 	}
 	return versions
 }

@@ -57,8 +57,9 @@ type Server struct {
 	*endpoints.Server
 	Config
 
-	queue    *workqueue.Queue // names of APIServices whose servers are looked at
-	followed chan struct{}    // closed when all APIServices have been read
+	queue       *workqueue.Queue // names of APIServices whose servers are looked at
+	followed    context.Context  // ends when all APIServices have been read
+	setFollowed context.CancelFunc
 
 	mu       sync.Mutex // held by writers of the snapshot
 	snapshot atomic.Pointer[Snapshot]
@@ -72,7 +73,8 @@ type Snapshot struct {
 
 // New returns a server that knows no other server yet.
 func New(config Config) *Server {
-	s := &Server{Server: config.Endpoints, Config: config, queue: workqueue.New("aggregator"), followed: make(chan struct{})}
+	s := &Server{Server: config.Endpoints, Config: config, queue: workqueue.New("aggregator")}
+	s.followed, s.setFollowed = context.WithCancel(context.Background())
 	s.snapshot.Store(&Snapshot{})
 	s.installDocuments()
 	return s
@@ -82,14 +84,7 @@ func New(config Config) *Server {
 func (s *Server) Snapshot() *Snapshot { return s.snapshot.Load() }
 
 // Followed reports whether all APIServices have been read.
-func (s *Server) Followed() bool {
-	select {
-	case <-s.followed:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Server) Followed() bool { return s.followed.Err() != nil }
 
 // Serves implements request.Server.
 func (s *Server) Serves(req *http.Request, record *request.Record) bool {
@@ -170,9 +165,7 @@ func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
 	for _, look := range looks { // in the new snapshot
 		look()
 	}
-	if !s.Followed() {
-		close(s.followed)
-	}
+	s.setFollowed()
 }
 
 // change publishes a new snapshot.
@@ -207,11 +200,9 @@ func drop(byName map[string]*Version, name string) {
 func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) (pause time.Duration, err error) {
 	var service *apiregistrationv1.APIService
 	if object != nil {
-		decoded, err := s.Services.Codec.Out(object.Object)
-		if err != nil {
+		if service, err = s.Services.Decoded(object); err != nil {
 			return 0, err
 		}
-		service = decoded.(*apiregistrationv1.APIService)
 		apiregistrationv1.SetObjectDefaults_APIService(service)
 	}
 	before := byName[name]

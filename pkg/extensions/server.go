@@ -40,7 +40,8 @@ type Server struct {
 	definitions apiextensions.Definitions
 
 	names, establishing, finalizing *workqueue.Queue
-	followed                        chan struct{} // closed when the resources of all definitions have been installed once
+	followed                        context.Context // ends when the resources of all definitions have been installed once
+	setFollowed                     context.CancelFunc
 
 	free *time.Timer // gives memory back to the system, some time after the last change
 
@@ -61,8 +62,9 @@ type definition struct {
 
 // New returns a server that follows nothing yet.
 func New(config Config) *Server {
-	s := &Server{Config: config, known: map[string]*definition{}, moved: make(chan struct{}), followed: make(chan struct{}),
+	s := &Server{Config: config, known: map[string]*definition{}, moved: make(chan struct{}),
 		names: workqueue.New("naming"), establishing: workqueue.New("establishing"), finalizing: workqueue.New("finalizing")}
+	s.followed, s.setFollowed = context.WithCancel(context.Background())
 	s.free = time.AfterFunc(time.Hour, debug.FreeOSMemory)
 	s.free.Stop()
 	base := config.Base
@@ -87,9 +89,7 @@ func (s *Server) Follow(ctx context.Context) {
 			current[change.Key().ID] = change.After
 		}
 		s.apply(current, version)
-		if !s.Followed() {
-			close(s.followed)
-		}
+		s.setFollowed()
 	})
 }
 
@@ -184,11 +184,7 @@ func (s *Server) read(object *storage.Object, before *definition, known map[stri
 
 // decode returns a stored definition. It is the caller's, but for the labels and annotations.
 func (s *Server) decode(object *storage.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
-	decoded, err := s.definitions.Whole.Codec.Out(object.Object)
-	if err != nil {
-		return nil, err
-	}
-	return decoded.(*apiextensionsv1.CustomResourceDefinition), nil
+	return s.definitions.Whole.Decoded(object)
 }
 
 // servesAlike reports whether the resources of two versions of a definition are the same.
@@ -208,7 +204,7 @@ func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 // WaitUntilFollowed waits until the resources of all definitions are installed. The error is that of the context.
 func (s *Server) WaitUntilFollowed(ctx context.Context) error {
 	select {
-	case <-s.followed:
+	case <-s.followed.Done():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -216,14 +212,7 @@ func (s *Server) WaitUntilFollowed(ctx context.Context) error {
 }
 
 // Followed reports whether the resources of all definitions have been installed.
-func (s *Server) Followed() bool {
-	select {
-	case <-s.followed:
-		return true
-	default:
-		return false
-	}
-}
+func (s *Server) Followed() bool { return s.followed.Err() != nil }
 
 // waitTime bounds how long a change of a definition waits until it is followed, when the store is away.
 const waitTime = 10 * time.Second

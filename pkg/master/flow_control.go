@@ -18,7 +18,7 @@ func (m *Master) addFlowControl(link *server.Link) {
 	followed := restflowcontrol.NewFollowed(m.Stores.Objects)
 	stored := m.observer().Cached(m.Stores.Objects)
 	m.generic.FlowControl = flowcontrol.New(flowcontrol.Config{
-		Seats: m.o.Generic.MaxReads + m.o.Generic.MaxChanges, Read: followed.Objects, Mandatory: restflowcontrol.Mandatory(),
+		Seats: m.o.Generic.MaxReads + m.o.Generic.MaxChanges, Read: followed.Get, Mandatory: restflowcontrol.Mandatory(),
 		Counts: func() map[schema.GroupResource]int {
 			counts := map[schema.GroupResource]int{}
 			for _, kind := range stored() {

@@ -3,6 +3,7 @@ package printers
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,4 +66,149 @@ func ended(object runtime.Object) []metav1.TableRowCondition {
 		return nil
 	}
 	return []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue, Reason: string(phase), Message: message}}
+}
+
+// summary is the state of a pod as kubectl get shows it.
+type summary struct {
+	ready, containers int
+	status            string
+	restarts          restarts
+}
+
+// summaryOf begins with the status of the pod. The state of the first init container that is not
+// done, or else of the containers, replaces it. The end of the pod replaces that.
+func summaryOf(pod *corev1.Pod) summary {
+	s := summary{containers: len(pod.Spec.Containers), status: cmp.Or(pod.Status.Reason, string(pod.Status.Phase))}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Reason == corev1.PodReasonSchedulingGated {
+			s.status = corev1.PodReasonSchedulingGated
+		}
+	}
+	if s.addInitContainers(pod) {
+		s.addContainers(pod)
+	}
+	if pod.DeletionTimestamp != nil {
+		switch {
+		case pod.Status.Reason == "NodeLost":
+			s.status = "Unknown"
+		case pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed:
+			s.status = "Terminating"
+		}
+	}
+	return s
+}
+
+// addInitContainers adds the init containers up to the first that is not done. It reports whether
+// all are done, or were once: then only the restarts of sidecars count, and those of containers.
+func (s *summary) addInitContainers(pod *corev1.Pod) bool {
+	sidecars := map[string]bool{}
+	for i := range pod.Spec.InitContainers {
+		container := &pod.Spec.InitContainers[i]
+		if sidecars[container.Name] = pods.IsSidecar(container); sidecars[container.Name] {
+			s.containers++
+		}
+	}
+	var all, ofSidecars restarts
+	done := true
+	for i := 0; done && i < len(pod.Status.InitContainerStatuses); i++ {
+		container := pod.Status.InitContainerStatuses[i]
+		all.add(container)
+		if sidecars[container.Name] {
+			ofSidecars.add(container)
+		}
+		done = s.initialized(container, sidecars[container.Name], i, len(pod.Spec.InitContainers))
+	}
+	if done || isTrue(pod, corev1.PodInitialized) {
+		s.restarts = ofSidecars
+		return true
+	}
+	s.restarts = all
+	return false
+}
+
+// initialized reports whether an init container lets the next one start. If not, it sets the status
+// of the pod.
+func (s *summary) initialized(container corev1.ContainerStatus, isSidecar bool, index, count int) bool {
+	ended, waiting := container.State.Terminated, container.State.Waiting
+	switch {
+	case ended != nil && ended.ExitCode == 0:
+		return true
+	case isSidecar && container.Started != nil && *container.Started:
+		if container.Ready {
+			s.ready++
+		}
+		return true
+	case ended != nil:
+		s.status = "Init:" + end(ended)
+	case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
+		s.status = "Init:" + waiting.Reason
+	default:
+		s.status = fmt.Sprintf("Init:%d/%d", index, count)
+	}
+	return false
+}
+
+// addContainers adds the containers in reverse order, so that the status is that of the first one
+// that waits or has ended. A completed container does not hide one that runs or failed.
+func (s *summary) addContainers(pod *corev1.Pod) {
+	running, failure := false, ""
+	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
+		container := pod.Status.ContainerStatuses[i]
+		s.restarts.add(container)
+		ended, waiting := container.State.Terminated, container.State.Waiting
+		switch {
+		case waiting != nil && waiting.Reason != "":
+			s.status = waiting.Reason
+		case ended != nil:
+			s.status = end(ended)
+			if ended.ExitCode != 0 {
+				failure = s.status
+			}
+		case container.Ready && container.State.Running != nil:
+			running = true
+			s.ready++
+		}
+	}
+	if s.status != "Completed" {
+		return
+	}
+	switch {
+	case running && isTrue(pod, corev1.PodReady):
+		s.status = "Running"
+	case failure != "":
+		s.status = failure
+	case running:
+		s.status = "NotReady"
+	}
+}
+
+// end returns the reason why a container ended.
+func end(ended *corev1.ContainerStateTerminated) string {
+	switch {
+	case ended.Reason != "":
+		return ended.Reason
+	case ended.Signal != 0:
+		return fmt.Sprintf("Signal:%d", ended.Signal)
+	}
+	return fmt.Sprintf("ExitCode:%d", ended.ExitCode)
+}
+
+// restarts counts the restarts of containers.
+type restarts struct {
+	count int
+	last  metav1.Time // zero if it is unknown
+}
+
+func (r *restarts) add(container corev1.ContainerStatus) {
+	r.count += int(container.RestartCount)
+	if ended := container.LastTerminationState.Terminated; ended != nil && r.last.Before(&ended.FinishedAt) {
+		r.last = ended.FinishedAt
+	}
+}
+
+func (r restarts) cell() any {
+	if r.count == 0 || r.last.IsZero() {
+		return strconv.Itoa(r.count)
+	}
+	return Ago{strconv.Itoa(r.count) + " (", r.last.Time, " ago)"}
 }

@@ -17,7 +17,7 @@ import (
 type column struct {
 	metav1.TableColumnDefinition
 	path    string
-	missing any                                                  // the cell of an object without the field; nil for the zero value
+	missing any                                                  // the cell of an object without the field; nil for that of the zero value
 	show    func(object runtime.Object, field reflect.Value) any // returns the cell; nil for the field's value
 
 	index []int // of the field
@@ -63,7 +63,9 @@ func (c *column) find(t reflect.Type) {
 	}
 	doc := reflect.Zero(in).Interface().(interface{ SwaggerDoc() map[string]string }).SwaggerDoc()
 	c.Description = cmp.Or(c.Description, doc[util.JSONName(f)])
-	c.missing = cmp.Or(c.missing, valueOf(reflect.Zero(t)))
+	if c.show == nil {
+		c.missing = cmp.Or(c.missing, valueOf(reflect.Zero(t)))
+	}
 }
 
 func (c *column) cell(object runtime.Object) any {
@@ -73,7 +75,7 @@ func (c *column) cell(object runtime.Object) any {
 	}
 	value := reflect.Indirect(field)
 	switch {
-	case c.show != nil:
+	case c.show != nil && (value.IsValid() || c.missing == nil):
 		return c.show(object, value)
 	case !value.IsValid(), field.Kind() == reflect.String && field.Len() == 0:
 		return c.missing
@@ -171,11 +173,16 @@ func imagesOf(path string) column {
 }
 
 func listOf(template *corev1.PodTemplateSpec, part func(*corev1.Container) string) string {
-	var all []string
-	if template != nil {
-		for i := range template.Spec.Containers {
-			all = append(all, part(&template.Spec.Containers[i]))
-		}
+	if template == nil {
+		return ""
 	}
-	return strings.Join(all, ",")
+	return strings.Join(each(template.Spec.Containers, part), ",")
+}
+
+// each returns the text of each element of a list.
+func each[T any](list []T, textOf func(*T) string) (texts []string) {
+	for i := range list {
+		texts = append(texts, textOf(&list[i]))
+	}
+	return texts
 }

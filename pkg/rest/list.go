@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +16,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util"
 )
 
 // List is the result of a list request.
@@ -44,34 +43,19 @@ const chunk = 64
 // Each calls do for the items, concurrently on all processors and in any order. It returns an
 // error of do, or a timeout if the context ends first. A panic of do becomes an error.
 func (l *List) Each(ctx context.Context, do func(i int, item Answer) error) error {
-	var next atomic.Int64 // the first item that no worker has taken
-	work := func() (err error) {
+	errs := make([]error, (l.Len()+chunk-1)/chunk)
+	util.InParallel(len(errs), runtime.GOMAXPROCS(0), func(n int) {
 		defer func() {
 			if panicked := recover(); panicked != nil { // the process would end otherwise
-				err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+				errs[n] = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
 			}
 		}()
-		for {
-			first := int(next.Add(chunk)) - chunk
-			if first >= l.Len() {
-				return nil
-			}
-			if err := CheckTime(ctx); err != nil {
-				return err
-			}
-			for i := first; i < min(first+chunk, l.Len()); i++ {
-				if err := do(i, l.item(i)); err != nil {
-					return err
-				}
-			}
+		err := CheckTime(ctx)
+		for i := n * chunk; err == nil && i < min((n+1)*chunk, l.Len()); i++ {
+			err = do(i, l.item(i))
 		}
-	}
-	errs := make([]error, min(runtime.GOMAXPROCS(0), (l.Len()+chunk-1)/chunk))
-	var group sync.WaitGroup
-	for worker := range errs {
-		group.Go(func() { errs[worker] = work() })
-	}
-	group.Wait()
+		errs[n] = err
+	})
 	return cmp.Or(errs...)
 }
 

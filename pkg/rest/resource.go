@@ -130,19 +130,19 @@ func (r *Resource) Verbs() (verbs []string) {
 	}
 	for _, verb := range []struct {
 		supported bool
-		names     []string
+		name      string
 	}{
-		{is[Creater](r) || connects(http.MethodPost), []string{"create"}},
-		{is[Deleter](r) || connects(http.MethodDelete), []string{"delete"}},
-		{is[CollectionDeleter](r), []string{"deletecollection"}},
-		{is[Getter](r) || is[Streamer](r) || connects(http.MethodGet), []string{"get"}},
-		{is[Lister](r), []string{"list"}},
-		{is[Getter](r) && is[Updater](r) || connects(http.MethodPatch), []string{"patch"}},
-		{is[Updater](r) || connects(http.MethodPut), []string{"update"}},
-		{is[Watcher](r), []string{"watch"}},
+		{is[Creater](r) || connects(http.MethodPost), "create"},
+		{is[Deleter](r) || connects(http.MethodDelete), "delete"},
+		{is[CollectionDeleter](r), "deletecollection"},
+		{is[Getter](r) || is[Streamer](r) || connects(http.MethodGet), "get"},
+		{is[Lister](r), "list"},
+		{is[Getter](r) && is[Updater](r) || connects(http.MethodPatch), "patch"},
+		{is[Updater](r) || connects(http.MethodPut), "update"},
+		{is[Watcher](r), "watch"},
 	} {
 		if verb.supported {
-			verbs = append(verbs, verb.names...)
+			verbs = append(verbs, verb.name)
 		}
 	}
 	return verbs

@@ -5,7 +5,6 @@ package openapi
 import (
 	"bytes"
 	"crypto/sha512"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -40,8 +39,6 @@ type Documents struct {
 	all   map[string]*described // by path
 	v2    func() *described
 	index func() []byte
-
-	remote map[string]string // the URLs of the documents of other servers, by path
 }
 
 // Remote is a version of a group that another server serves.
@@ -70,7 +67,7 @@ func New(versions []Version, types map[schema.GroupVersionKind]any) *Documents {
 // Next is New. The documents of versions whose rows are those of now are kept. The versions of other servers are in the index, and in the
 // document of version 2; their own documents of version 3 are not served here.
 func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]any, remotes ...Remote) *Documents {
-	next, known := &Documents{all: map[string]*described{}, remote: map[string]string{}}, newKindTypes(types)
+	next, known := &Documents{all: map[string]*described{}}, newKindTypes(types)
 	for _, version := range versions {
 		path := root + version.Path()
 		if old := d.all[path]; old != nil && slices.Equal(old.rows, version.Rows) {
@@ -81,22 +78,17 @@ func (d *Documents) Next(versions []Version, types map[schema.GroupVersionKind]a
 	}
 	v2 := newDescribed(nil, func() any { return newDocumentV2(versions, known) }, inProtobufV2)
 	next.v2 = func() *described { return v2 }
-	for _, remote := range remotes {
-		if remote.URL != "" {
-			next.remote[root+discovery.Version{GroupVersion: remote.GroupVersion}.Path()] = remote.URL
-		}
-	}
 	if len(remotes) > 0 {
 		next.v2 = eachMinute(func() *described { // the others may change, or come back
 			return newDescribed(nil, func() any { return merge(newDocumentV2(versions, known), remotes) }, inProtobufV2)
 		})
 	}
-	next.index = sync.OnceValue(next.makeIndex)
+	next.index = sync.OnceValue(func() []byte { return next.makeIndex(remotes) })
 	return next
 }
 
 func newDescribed(rows []*rest.Resource, document func() any, inProtobuf func(json []byte) ([]byte, error)) *described {
-	d := &described{rows: rows, json: newText(func() ([]byte, error) { return encode(document()), nil })}
+	d := &described{rows: rows, json: newText(func() ([]byte, error) { return discovery.Encode(document()), nil })}
 	d.protobuf = newText(func() ([]byte, error) {
 		json, err := d.json.get()
 		if err != nil {
@@ -124,13 +116,13 @@ func newVersion(version Version, types kindTypes) *described {
 					sources = append(sources, schemaOf(row))
 				}
 			}
-			return hashOf(encode(sources))
+			return hashOf(discovery.Encode(sources))
 		})
 	}
 	return d
 }
 
-func (d *Documents) makeIndex() []byte {
+func (d *Documents) makeIndex(remotes []Remote) []byte {
 	type location struct {
 		URL string `json:"serverRelativeURL"`
 	}
@@ -138,18 +130,12 @@ func (d *Documents) makeIndex() []byte {
 	for path, document := range d.all {
 		index[strings.TrimPrefix(path, root+"/")] = location{document.url(path)}
 	}
-	for path, url := range d.remote {
-		index[strings.TrimPrefix(path, root+"/")] = location{url}
+	for _, remote := range remotes {
+		if remote.URL != "" {
+			index[strings.TrimPrefix(discovery.Version{GroupVersion: remote.GroupVersion}.Path(), "/")] = location{remote.URL}
+		}
 	}
-	return encode(map[string]any{"paths": index})
-}
-
-func encode(document any) []byte {
-	body, err := json.Marshal(document)
-	if err != nil {
-		panic(err) // not with these types
-	}
-	return append(body, '\n')
+	return discovery.Encode(map[string]any{"paths": index})
 }
 
 func hashOf(body []byte) string { return fmt.Sprintf("%X", sha512.Sum512(body)) }

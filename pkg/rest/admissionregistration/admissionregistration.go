@@ -3,22 +3,25 @@
 package admissionregistration
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/policies"
+	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
-	"kube2014/pkg/storage"
 )
 
 // Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
 func Resources(b generic.Base, readers *Readers) []rest.Resource {
-	b.Objects = readBack{b.Objects}
+	b.Objects = generic.AtOnce{Interface: b.Objects} // the plugins obey the cache
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {
@@ -57,25 +60,96 @@ func build[T rest.Object](b generic.Base, kind generic.Kind[T]) built[T] {
 // guarded returns the rows. Clients write the objects, but for their status, only with the permission, unless it is nil.
 func (b built[T]) guarded(permission permission) []rest.Resource {
 	if permission != nil {
-		b.rows[0].Storage = guarded[T]{b.Store, b.rows[0], permission}
+		kind := b.rows[0].Kind.GroupKind()
+		b.rows[0].Storage = generic.Guarded[T]{Store: b.Store, Valid: func(ctx context.Context, _ rest.Key, object, old rest.Object) error {
+			if err := permission(ctx, object, old); err != nil {
+				return rest.Invalid(kind, object.GetName(), field.ErrorList{err})
+			}
+			return nil
+		}}
 	}
 	return b.rows
 }
 
-// readBack is a store that reads after each change, so that the cache of this process has it, which the plugins obey: the
-// next request obeys the change.
-type readBack struct{ storage.Interface }
-
-var _ storage.Clock = readBack{}
-
-// Commit implements storage.Interface.
-func (r readBack) Commit(changes ...storage.Change) ([]*storage.Object, error) {
-	written, err := r.Interface.Commit(changes...)
-	if err == nil {
-		_, _ = r.Version() // if that fails, the change is obeyed when the cache has it
+var (
+	validatingPolicy = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+		Row:            row("ValidatingAdmissionPolicy", "validatingadmissionpolicies", printers.ValidatingPolicies),
+		Counted:        true,
+		RequireVersion: true,
+		Default:        policies.DefaultValidating,
+		Rules:          policies.CheckValidating,
+		StatusOnly:     true,
+		StatusRules:    policies.CheckStatus,
 	}
-	return written, err
-}
 
-// Now implements storage.Clock.
-func (r readBack) Now() time.Time { return storage.ClockOf(r.Interface)() }
+	mutatingPolicy = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicy]{
+		Row:            row("MutatingAdmissionPolicy", "mutatingadmissionpolicies", printers.MutatingPolicies),
+		Counted:        true,
+		RequireVersion: true,
+		Default:        policies.DefaultMutating,
+		Rules:          policies.CheckMutating,
+	}
+
+	validatingBinding = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
+		Row:            row("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", printers.ValidatingPolicyBindings),
+		Counted:        true,
+		RequireVersion: true,
+		Default: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
+			policies.DefaultMatch(b.Spec.MatchResources)
+		},
+		Rules: policies.CheckValidatingBinding,
+	}
+
+	mutatingBinding = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
+		Row:            row("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", printers.MutatingPolicyBindings),
+		Counted:        true,
+		RequireVersion: true,
+		Default: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+			policies.DefaultMatch(b.Spec.MatchResources)
+		},
+		Rules: policies.CheckMutatingBinding,
+	}
+)
+
+var (
+	mutating = configurations("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", printers.MutatingWebhooks,
+		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
+			return o.Webhooks
+		},
+		func(o *admissionregistrationv1.MutatingWebhookConfiguration) {
+			for i := range o.Webhooks {
+				webhooks.Default(&o.Webhooks[i])
+			}
+		})
+
+	validating = configurations("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", printers.ValidatingWebhooks,
+		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) []admissionregistrationv1.MutatingWebhook {
+			return webhooks.OfValidating(o.Webhooks)
+		},
+		func(o *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			for i, of := range webhooks.OfValidating(o.Webhooks) {
+				webhooks.Default(&of)
+				w := &o.Webhooks[i]
+				w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.TimeoutSeconds =
+					of.FailurePolicy, of.MatchPolicy, of.NamespaceSelector, of.ObjectSelector, of.TimeoutSeconds
+			}
+		})
+)
+
+// configurations returns the kind of the configurations of webhooks, whose generation counts the changes of these.
+func configurations[T rest.Object](kind, name string, printer printers.Printer, of func(T) []admissionregistrationv1.MutatingWebhook, defaults func(T)) generic.Kind[T] {
+	var none T
+	return generic.Kind[T]{
+		Row:            row(kind, name, printer),
+		RequireVersion: true,
+		Prepare: func(now, old T) {
+			if rest.Object(old) == rest.Object(none) {
+				now.SetGeneration(1)
+			} else if !check.Same(of(now), of(old)) {
+				now.SetGeneration(old.GetGeneration() + 1)
+			}
+		},
+		Default: defaults,
+		Rules:   func(c *check.Errors, now, _ T) { webhooks.Check(c, field.NewPath("webhooks"), of(now)) },
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
 )
 
@@ -24,7 +23,7 @@ type Readers struct {
 	Catalogs   rest.Catalogs
 }
 
-// permission returns an error if the caller may not store an object. Old is nil for a new one.
+// permission returns an error if the caller may not store a valid object. Old is nil for a new one.
 type permission func(ctx context.Context, now, old rest.Object) *field.Error
 
 // ofPolicy is the permission for a policy: the caller must be allowed to read all objects of its kind of parameters, if that is another one than before.
@@ -140,44 +139,4 @@ func refOf(binding rest.Object) (policy string, ref *admissionregistrationv1.Par
 		return binding.Spec.PolicyName, binding.Spec.ParamRef
 	}
 	return "", nil
-}
-
-// guarded is a storage that stores an object only with a permission.
-type guarded[T rest.Object] struct {
-	*generic.Store[T]
-	row        rest.Resource
-	permission permission
-}
-
-// Create implements rest.Creater.
-func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	options.Admission = guard{options.Admission, ctx, g.row, g.permission}
-	return g.Store.Create(ctx, key, object, options)
-}
-
-// Update implements rest.Updater. It may create an object too.
-func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	options.Admission = guard{options.Admission, ctx, g.row, g.permission}
-	return g.Store.Update(ctx, key, change, options)
-}
-
-// guard is an admission that first asks for the permission to store a valid object, as the last rule of its kind.
-type guard struct {
-	admission  rest.Admission // may be nil
-	ctx        context.Context
-	row        rest.Resource
-	permission permission
-}
-
-// Mutate implements rest.Admission.
-func (g guard) Mutate(object, old rest.Object) (rest.Object, error) {
-	return rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
-}
-
-// Validate implements rest.Admission.
-func (g guard) Validate(object, old rest.Object) error {
-	if err := g.permission(g.ctx, object, old); err != nil {
-		return rest.Invalid(g.row.Kind.GroupKind(), object.GetName(), field.ErrorList{err})
-	}
-	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
 }

@@ -59,11 +59,11 @@ func Register(ctx context.Context, services *Services, how Managed, catalogs res
 // it is left for the next time.
 func restore(ctx context.Context, services *Services, item *storage.Object, local *apiregistrationv1.APIService) error {
 	key := rest.Key{Name: item.Key().ID}
-	decoded, err := services.Codec.Out(item.Object)
+	stored, err := services.Decoded(item)
 	if err != nil {
 		return err
 	}
-	switch stored := decoded.(*apiregistrationv1.APIService); {
+	switch {
 	case local == nil:
 		uid := stored.UID
 		_, err = services.Delete(ctx, key, rest.DeleteOptions{DeleteOptions: metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}})

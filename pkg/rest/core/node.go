@@ -55,11 +55,7 @@ func (n nodes) get(name string) (*corev1.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := n.Codec.Out(stored.Object)
-	if err != nil {
-		return nil, err
-	}
-	return node.(*corev1.Node), nil
+	return n.Decoded(stored)
 }
 
 // kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one. As in

@@ -13,12 +13,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
+
+// connecting returns the row of a subresource of a resource that connects, with the kind of its options.
+func connecting(of rest.Resource, name, options string, storage rest.Connecter) rest.Resource {
+	row := of.Subresource(name, storage)
+	row.Kind, row.Printer = coreGroup.WithKind(options), printers.Printer{}
+	return row
+}
+
+func typeOf(options string) metav1.TypeMeta {
+	return metav1.TypeMeta{Kind: options, APIVersion: coreGroup.Version}
+}
 
 // target is what the name in a request for a web server says: NAME, NAME:PORT or SCHEME:NAME:PORT.
 type target struct{ scheme, name, port string }

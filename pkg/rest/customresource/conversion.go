@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,7 +52,7 @@ func (d *Definition) complete(object *unstructured.Unstructured) error {
 	if _, err := s.coerce(object, coercion{drop: true}); err != nil {
 		return err
 	}
-	s.setDefaults(object)
+	defaulting.Default(object.Object, s.structural)
 	return nil
 }
 

@@ -8,23 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
 	kversion "k8s.io/apimachinery/pkg/version"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/api/v1/typed"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
@@ -88,17 +80,6 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 		row.Warning = d.deprecation(v.of)
 	}
 	return row
-}
-
-// typed returns the type by which the objects of a version are compared and merged. It is made when it is first needed.
-func (v *version) typed() func() (smd.ParseableType, error) {
-	return sync.OnceValues(func() (smd.ParseableType, error) {
-		properties, err := v.properties()
-		if err != nil {
-			return smd.ParseableType{}, err
-		}
-		return typed.OfSchema(properties)
-	})
 }
 
 // in implements In of rest.Untyped.
@@ -207,123 +188,4 @@ func Terminating(resource schema.GroupResource, name string) error {
 
 func (v *version) hasStatus() bool {
 	return v.of.Subresources != nil && v.of.Subresources.Status != nil
-}
-
-// scale returns the paths of the scale, nil if the objects have none.
-func (v *version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
-	if v.of.Subresources == nil {
-		return nil
-	}
-	return v.of.Subresources.Scale
-}
-
-func (v *version) scaledBy() generic.ScaledBy[own] {
-	paths := v.scale()
-	return generic.ScaledBy[own]{
-		Paths: v.definition.replicas(),
-		Get: func(object own) (wanted, current int32, selector string) {
-			number := func(path string) int32 {
-				value, _, _ := unstructured.NestedInt64(object.Object, membersOf(path)...) // of another type it is not valid
-				return int32(value)
-			}
-			if path := paths.LabelSelectorPath; path != nil {
-				selector, _, _ = unstructured.NestedString(object.Object, membersOf(*path)...)
-			}
-			return number(paths.SpecReplicasPath), number(paths.StatusReplicasPath), selector
-		},
-		Missing: func(object own) error {
-			if _, found, err := unstructured.NestedInt64(object.Object, membersOf(paths.SpecReplicasPath)...); found && err == nil {
-				return nil
-			}
-			return apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", paths.SpecReplicasPath))
-		},
-		Set: func(object own, wanted int32) {
-			_ = unstructured.SetNestedField(object.Object, int64(wanted), membersOf(paths.SpecReplicasPath)...) // else it is not valid either
-		},
-	}
-}
-
-// replicas returns the paths of the replicas of all versions. That of a version without a scale is nil.
-func (d *Definition) replicas() managedfields.ResourcePathMappings {
-	paths := managedfields.ResourcePathMappings{}
-	for _, v := range d.versions {
-		paths[v.row.GroupVersion.String()] = nil
-		if scale := v.scale(); scale != nil {
-			var path fieldpath.Path
-			for _, name := range membersOf(scale.SpecReplicasPath) {
-				path = append(path, fieldpath.PathElement{FieldName: &name})
-			}
-			paths[v.row.GroupVersion.String()] = path
-		}
-	}
-	return paths
-}
-
-// errUnserved is the error for a definition whose schema cannot be read. The checks for definitions should not have let it pass.
-func errUnserved(err error) error {
-	return fmt.Errorf("the server could not properly serve the CR schema: %w", err)
-}
-
-func (v *version) schema() (*schemaOf, error) {
-	s, err := v.built()
-	if err != nil {
-		return nil, errUnserved(err)
-	}
-	return s, nil
-}
-
-func (v *version) rules() (*schemaOf, *rules, error) {
-	s, err := v.schema()
-	if err != nil {
-		return nil, nil, err
-	}
-	rules, err := s.rules()
-	if err != nil {
-		return nil, nil, errUnserved(err)
-	}
-	return s, rules, nil
-}
-
-// decode implements Decode of rest.Untyped.
-func (v *version) decode(text []byte, into *unstructured.Unstructured) (unknown []error, err error) {
-	s, err := v.schema()
-	if err != nil {
-		return nil, err
-	}
-	var members map[string]any
-	if unknown, err = kjson.UnmarshalStrict(text, &members); err != nil {
-		return nil, err
-	}
-	into.Object = members
-	paths, err := s.coerce(into, coercion{track: true})
-	for _, path := range paths {
-		unknown = append(unknown, fmt.Errorf("unknown field %q", path))
-	}
-	return unknown, err
-}
-
-// selectableFields returns the fields that lists select by, as OpenAPI says it.
-func selectableFields(fields []apiextensionsv1.SelectableField) (said []any) {
-	for _, f := range fields {
-		said = append(said, map[string]any{"fieldPath": strings.TrimPrefix(f.JSONPath, ".")})
-	}
-	return said
-}
-
-// properties implements Schema of rest.Resource.
-func (v *version) properties() (map[string]any, error) {
-	whole, err := v.definition.read()
-	if err != nil {
-		return nil, err
-	}
-	for _, of := range whole.Spec.Versions {
-		if of.Name == v.of.Name && of.Schema != nil && of.Schema.OpenAPIV3Schema != nil {
-			properties, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.Schema.OpenAPIV3Schema)
-			if err == nil && len(of.SelectableFields) > 0 {
-				properties["x-kubernetes-selectable-fields"] = selectableFields(of.SelectableFields)
-			}
-			return properties, err
-		}
-	}
-	return nil, nil
 }

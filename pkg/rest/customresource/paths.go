@@ -8,14 +8,18 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/printers"
+	"kube2014/pkg/rest/generic"
 )
 
 // find returns a function that finds the first value at a path of JSON, nil for none. The path is that of a column or of a field for
@@ -163,3 +167,53 @@ func replicas(object own, path string) field.ErrorList {
 
 // membersOf returns the names in a path such as .spec.replicas.
 func membersOf(path string) []string { return strings.Split(strings.TrimPrefix(path, "."), ".") }
+
+// scale returns the paths of the scale, nil if the objects have none.
+func (v *version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
+	if v.of.Subresources == nil {
+		return nil
+	}
+	return v.of.Subresources.Scale
+}
+
+func (v *version) scaledBy() generic.ScaledBy[own] {
+	paths := v.scale()
+	return generic.ScaledBy[own]{
+		Paths: v.definition.replicas(),
+		Get: func(object own) (wanted, current int32, selector string) {
+			number := func(path string) int32 {
+				value, _, _ := unstructured.NestedInt64(object.Object, membersOf(path)...) // of another type it is not valid
+				return int32(value)
+			}
+			if path := paths.LabelSelectorPath; path != nil {
+				selector, _, _ = unstructured.NestedString(object.Object, membersOf(*path)...)
+			}
+			return number(paths.SpecReplicasPath), number(paths.StatusReplicasPath), selector
+		},
+		Missing: func(object own) error {
+			if _, found, err := unstructured.NestedInt64(object.Object, membersOf(paths.SpecReplicasPath)...); found && err == nil {
+				return nil
+			}
+			return apierrors.NewInternalError(fmt.Errorf("the spec replicas field %q does not exist", paths.SpecReplicasPath))
+		},
+		Set: func(object own, wanted int32) {
+			_ = unstructured.SetNestedField(object.Object, int64(wanted), membersOf(paths.SpecReplicasPath)...) // else it is not valid either
+		},
+	}
+}
+
+// replicas returns the paths of the replicas of all versions. That of a version without a scale is nil.
+func (d *Definition) replicas() managedfields.ResourcePathMappings {
+	paths := managedfields.ResourcePathMappings{}
+	for _, v := range d.versions {
+		paths[v.row.GroupVersion.String()] = nil
+		if scale := v.scale(); scale != nil {
+			var path fieldpath.Path
+			for _, name := range membersOf(scale.SpecReplicasPath) {
+				path = append(path, fieldpath.PathElement{FieldName: &name})
+			}
+			paths[v.row.GroupVersion.String()] = path
+		}
+	}
+	return paths
+}

@@ -2,6 +2,8 @@ package customresource
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -15,9 +17,14 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+	kjson "sigs.k8s.io/json"
+	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"kube2014/pkg/api/v1/typed"
 )
 
 // schemaOf is the schema of one version of a kind. It is read-only, and safe for concurrent use.
@@ -96,11 +103,6 @@ func (s *schemaOf) coerce(object *unstructured.Unstructured, c coercion) (unknow
 	return append(append(unknown, pruned...), embedded...), err
 }
 
-// setDefaults sets missing fields to their defaults.
-func (s *schemaOf) setDefaults(object *unstructured.Unstructured) {
-	defaulting.Default(object.Object, s.structural)
-}
-
 // related are two versions of an object, by which a rule finds out what has not changed: that is not checked again where
 // today's server does not. It is nil for a new object.
 func (s *schemaOf) related(now, old *unstructured.Unstructured) *common.CorrelatedObject {
@@ -156,7 +158,82 @@ func (r *rules) evaluate(ctx context.Context, now, old *unstructured.Unstructure
 	return errs
 }
 
-// embedded returns the errors of the metadata of embedded objects.
-func (s *schemaOf) embedded(object *unstructured.Unstructured) field.ErrorList {
-	return objectmeta.Validate(nil, object.Object, s.structural, false)
+// typed returns the type by which the objects of a version are compared and merged. It is made when it is first needed.
+func (v *version) typed() func() (smd.ParseableType, error) {
+	return sync.OnceValues(func() (smd.ParseableType, error) {
+		properties, err := v.properties()
+		if err != nil {
+			return smd.ParseableType{}, err
+		}
+		return typed.OfSchema(properties)
+	})
+}
+
+// errUnserved is the error for a definition whose schema cannot be read. The checks for definitions should not have let it pass.
+func errUnserved(err error) error {
+	return fmt.Errorf("the server could not properly serve the CR schema: %w", err)
+}
+
+func (v *version) schema() (*schemaOf, error) {
+	s, err := v.built()
+	if err != nil {
+		return nil, errUnserved(err)
+	}
+	return s, nil
+}
+
+func (v *version) rules() (*schemaOf, *rules, error) {
+	s, err := v.schema()
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := s.rules()
+	if err != nil {
+		return nil, nil, errUnserved(err)
+	}
+	return s, rules, nil
+}
+
+// decode implements Decode of rest.Untyped.
+func (v *version) decode(text []byte, into *unstructured.Unstructured) (unknown []error, err error) {
+	s, err := v.schema()
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]any
+	if unknown, err = kjson.UnmarshalStrict(text, &members); err != nil {
+		return nil, err
+	}
+	into.Object = members
+	paths, err := s.coerce(into, coercion{track: true})
+	for _, path := range paths {
+		unknown = append(unknown, fmt.Errorf("unknown field %q", path))
+	}
+	return unknown, err
+}
+
+// selectableFields returns the fields that lists select by, as OpenAPI says it.
+func selectableFields(fields []apiextensionsv1.SelectableField) (said []any) {
+	for _, f := range fields {
+		said = append(said, map[string]any{"fieldPath": strings.TrimPrefix(f.JSONPath, ".")})
+	}
+	return said
+}
+
+// properties implements Schema of rest.Resource.
+func (v *version) properties() (map[string]any, error) {
+	whole, err := v.definition.read()
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range whole.Spec.Versions {
+		if of.Name == v.of.Name && of.Schema != nil && of.Schema.OpenAPIV3Schema != nil {
+			properties, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.Schema.OpenAPIV3Schema)
+			if err == nil && len(of.SelectableFields) > 0 {
+				properties["x-kubernetes-selectable-fields"] = selectableFields(of.SelectableFields)
+			}
+			return properties, err
+		}
+	}
+	return nil, nil
 }

@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/apiserver/pkg/warning"
 
 	"kube2014/pkg/rest/fieldmanager"
@@ -39,9 +42,8 @@ func (v *version) strategy() generic.Strategy[own] {
 		},
 		Default: v.setDefaults,
 		Validate: func(object own) field.ErrorList {
-			return v.validate(object, nil, func() field.ErrorList {
-				return apivalidation.ValidateObjectMetaAccessor(object, v.row.Namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-			})
+			metadata := apivalidation.ValidateObjectMetaAccessor(object, v.row.Namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+			return v.validateWhole(object, nil, metadata)
 		},
 		PrepareForUpdate: func(now, old own) {
 			if v.hasStatus() {
@@ -52,9 +54,7 @@ func (v *version) strategy() generic.Strategy[own] {
 			}
 		},
 		ValidateUpdate: func(now, old own) field.ErrorList {
-			return v.validate(now, old, func() field.ErrorList {
-				return apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata"))
-			})
+			return v.validateWhole(now, old, apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")))
 		},
 		RequireVersion: true,
 		Warnings: func(now, old own) []string {
@@ -97,12 +97,12 @@ func withoutMetadata(object own) map[string]any {
 
 func (v *version) setDefaults(object own) {
 	if s, err := v.schema(); err == nil { // else it is not valid
-		s.setDefaults(object)
+		defaulting.Default(object.Object, s.structural)
 	}
 }
 
-// validate returns the errors of an object. Old is nil for a new one.
-func (v *version) validate(now, old own, metadata func() field.ErrorList) field.ErrorList {
+// validate returns the errors of an object. Old is nil for a new one. The parts are those that the caller checks.
+func (v *version) validate(now, old own, parts func(s *schemaOf, r *rules, related *common.CorrelatedObject) field.ErrorList) field.ErrorList {
 	s, rules, err := v.rules()
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
@@ -111,24 +111,21 @@ func (v *version) validate(now, old own, metadata func() field.ErrorList) field.
 		return errs
 	}
 	related := s.related(now, old)
-	errs := append(metadata(), rules.values(now, old, related)...)
-	errs = append(append(errs, v.scaled(now)...), v.scaledStatus(now)...)
-	errs = append(append(errs, s.embedded(now)...), s.lists(now, old)...)
+	errs := append(parts(s, rules, related), s.lists(now, old)...)
 	return append(errs, rules.evaluate(context.Background(), now, old, related, errs)...)
+}
+
+// validateWhole returns the errors of an object, whose metadata have some.
+func (v *version) validateWhole(now, old own, metadata field.ErrorList) field.ErrorList {
+	return v.validate(now, old, func(s *schemaOf, r *rules, related *common.CorrelatedObject) field.ErrorList {
+		return slices.Concat(metadata, r.values(now, old, related), v.scaled(now), v.scaledStatus(now), objectmeta.Validate(nil, now.Object, s.structural, false))
+	})
 }
 
 func (v *version) validateStatus(now, old own) field.ErrorList {
-	s, rules, err := v.rules()
-	if err != nil {
-		return field.ErrorList{field.InternalError(nil, err)}
-	}
-	if errs := v.ofKind(now); len(errs) > 0 {
-		return errs
-	}
-	related := s.related(now, old)
-	errs := append(apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")), rules.statusValues(now, old, related)...)
-	errs = append(append(errs, v.scaledStatus(now)...), s.lists(now, old)...)
-	return append(errs, rules.evaluate(context.Background(), now, old, related, errs)...)
+	return v.validate(now, old, func(_ *schemaOf, r *rules, related *common.CorrelatedObject) field.ErrorList {
+		return slices.Concat(apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")), r.statusValues(now, old, related), v.scaledStatus(now))
+	})
 }
 
 // stillWrong returns warnings for what a rule refuses, but was so before. Rules are evaluated once more for them.

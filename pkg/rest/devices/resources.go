@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,7 +14,6 @@ import (
 	"kube2014/pkg/api/v1/validation/podspec"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
@@ -49,8 +47,7 @@ var claims = generic.Kind[*resourcev1.ResourceClaim]{
 	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaim) {
 		requests(c, now.Spec.Devices.Requests, specPath.Child("devices", "requests"))
 	},
-	PrepareStatus: func(now, old *resourcev1.ResourceClaim) { metav1.ResetObjectMetaForStatus(now, old) },
-	StatusResets:  fieldmanager.Fields{"metadata"},
+	StatusOnly: true,
 	StatusRules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
 		if old.Status.Allocation != nil && now.Status.Allocation != nil {
 			c.Immutable(field.NewPath("status", "allocation"), now.Status.Allocation, old.Status.Allocation)

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/typed"
 	"kube2014/pkg/rest"
 )
 
@@ -41,9 +42,6 @@ type Manager struct {
 	skip           func() map[string]bool // the fields that get no owner
 	some           bool                   // only some others get one
 }
-
-// Fields selects fields by their paths, such as "metadata.labels": those below a path are of it. "*" is any element.
-type Fields []string
 
 // New returns the manager of a row or, by the name of a subresource, of that. Requests do not change the fields in reset or,
 // if it is not nil, those that are not in only: these fields get no owner.
@@ -80,33 +78,6 @@ func (k Kind) manager(subresource string, filters map[fieldpath.APIVersion]field
 	manager, err := managedfields.NewDefaultCRDFieldManager(k, k, k, k, k.Kind, k.Kind.GroupVersion(), subresource, filters)
 	utilruntime.Must(err) // fails only without a type converter
 	return manager
-}
-
-func (f Fields) set() *fieldpath.Set {
-	set := fieldpath.NewSet()
-	for _, path := range f {
-		set.Insert(fieldpath.MakePathOrDie(elements(path)...))
-	}
-	return set
-}
-
-func (f Fields) filter() fieldpath.Filter {
-	var matchers []*fieldpath.SetMatcher
-	for _, path := range f {
-		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(elements(path)...))
-	}
-	return fieldpath.NewIncludeMatcherFilter(matchers...)
-}
-
-func elements(path string) (elements []any) {
-	for name := range strings.SplitSeq(path, ".") {
-		if name == "*" {
-			elements = append(elements, fieldpath.MatchAnyPathElement())
-		} else {
-			elements = append(elements, name)
-		}
-	}
-	return elements
 }
 
 // Update makes a manager the owner of the fields that it has changed from live, which is an empty object for a new one.
@@ -226,4 +197,40 @@ func (k Kind) creator() string {
 		return June2014
 	}
 	return rest.Server
+}
+
+// nobodys are the fields that never have a manager, as in apimachinery.
+var nobodys = Fields{"apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.creationTimestamp", "metadata.selfLink",
+	"metadata.uid", "metadata.clusterName", "metadata.generation", "metadata.managedFields", "metadata.resourceVersion"}
+
+// created returns the managed fields of a new object that names no managers. It is not ok if only apimachinery can find them.
+func (m *Manager) created(object rest.Object, manager string) (entries []metav1.ManagedFieldsEntry, ok bool) {
+	if len(object.GetManagedFields()) > 0 {
+		return nil, false
+	}
+	return m.all(object, manager)
+}
+
+// all returns the managed fields of an object all of whose fields a manager owns.
+func (m *Manager) all(object rest.Object, manager string) (entries []metav1.ManagedFieldsEntry, ok bool) {
+	if m.kind.Untyped.Codec != nil || m.some || manager == "" {
+		return nil, false
+	}
+	text, ok := typed.Fields(object, m.skip())
+	if !ok || string(text) == "{}" {
+		return []metav1.ManagedFieldsEntry{}, ok
+	}
+	return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: m.kind.Kind.GroupVersion().String(),
+		Time: &metav1.Time{Time: time.Now().UTC()}, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(text)), Subresource: m.subresource}}, true
+}
+
+// renewed returns the managed fields of an object whose manager owns all of its fields, before and after the change. It is not ok if
+// only apimachinery can find them. Leases are renewed so, more often than all other objects are written: it takes a third of the time.
+func (m *Manager) renewed(live, object rest.Object, manager string) (entries []metav1.ManagedFieldsEntry, ok bool) {
+	before, sent := live.GetManagedFields(), object.GetManagedFields()
+	if len(before) != 1 || sent != nil && !Same(before, sent) {
+		return nil, false
+	}
+	entries, ok = m.all(object, manager)
+	return entries, ok && Same(before, entries)
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -170,4 +172,34 @@ func (Kind) Convert(_, _, _ any) error { return errors.ErrUnsupported }
 // ConvertFieldLabel implements runtime.ObjectConvertor. Nobody calls it.
 func (Kind) ConvertFieldLabel(schema.GroupVersionKind, string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
+}
+
+// Fields selects fields by their paths, such as "metadata.labels": those below a path are of it. "*" is any element.
+type Fields []string
+
+func (f Fields) set() *fieldpath.Set {
+	set := fieldpath.NewSet()
+	for _, path := range f {
+		set.Insert(fieldpath.MakePathOrDie(elements(path)...))
+	}
+	return set
+}
+
+func (f Fields) filter() fieldpath.Filter {
+	var matchers []*fieldpath.SetMatcher
+	for _, path := range f {
+		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(elements(path)...))
+	}
+	return fieldpath.NewIncludeMatcherFilter(matchers...)
+}
+
+func elements(path string) (elements []any) {
+	for name := range strings.SplitSeq(path, ".") {
+		if name == "*" {
+			elements = append(elements, fieldpath.MatchAnyPathElement())
+		} else {
+			elements = append(elements, name)
+		}
+	}
+	return elements
 }

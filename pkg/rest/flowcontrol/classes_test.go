@@ -48,17 +48,17 @@ func TestRequestsAreClassifiedAsOnTheRealServer(t *testing.T) {
 	}
 	followed := flowcontrol.NewFollowed(b.Objects)
 	names := map[string]string{"": ""}
-	for _, schema := range followed.Objects().Schemas {
+	for _, schema := range followed.Get().Schemas {
 		names[string(schema.UID)] = schema.Name
 	}
-	for _, level := range followed.Objects().Levels {
+	for _, level := range followed.Get().Levels {
 		names[string(level.UID)] = level.Name
 	}
 	master := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) {
 		return &user.Info{Name: "root", Groups: []string{user.Masters}}, true, nil
 	})
 	config := server.Config{Chain: &server.Link{Server: anything{}}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: master, Authorizer: authorizer.AlwaysAllow{}},
-		FlowControl: control.New(control.Config{Seats: 600, Read: followed.Objects, Mandatory: flowcontrol.Mandatory(), Counts: func() map[schema.GroupResource]int { return nil }})}
+		FlowControl: control.New(control.Config{Seats: 600, Read: followed.Get, Mandatory: flowcontrol.Mandatory(), Counts: func() map[schema.GroupResource]int { return nil }})}
 	handler := config.Complete().New().SecureHandler()
 	for _, recorded := range recording.Requests {
 		req := httptest.NewRequest(recorded.Method, recorded.URL, nil)

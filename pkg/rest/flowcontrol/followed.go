@@ -2,11 +2,9 @@ package flowcontrol
 
 import (
 	"context"
-	"errors"
 	"log"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
@@ -18,69 +16,14 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Followed has the flow schemas and the priority levels in the cache of a store, for a server that reads them for each request.
-// It sees the changes of this process at once, those of other apiservers as soon as the cache does. It is safe for concurrent use.
-type Followed struct {
-	objects storage.Interface
-	mu      sync.Mutex // held while the latest is replaced
-	latest  atomic.Pointer[followed]
-}
-
-// followed is an immutable state.
-type followed struct {
-	flowcontrol.Objects
-	changed [2]uint64 // the versions of the last changes of schemas and levels
-}
-
-// NewFollowed returns what follows a store. It may be empty until Load has succeeded.
-func NewFollowed(objects storage.Interface) *Followed {
-	f := &Followed{objects: objects}
-	f.latest.Store(&followed{})
-	return f
-}
-
-// Load fills the store's cache and keeps it following the changes of other apiservers. It may be called again after an error.
-func (f *Followed) Load() error {
-	list, err := f.objects.List(storage.Selection{Kind: flows.Row.Stored})
-	if err != nil {
-		return err
-	}
-	watcher, err := f.objects.Watch(storage.Selection{Kind: flows.Row.Stored}, list.Version)
-	if err == nil {
-		watcher.Stop() // the cache continues to follow
-	}
-	return err
-}
-
-// Objects returns the present state, the same pointer while nothing has changed. If the cache cannot be read, it is the last state.
-func (f *Followed) Objects() *flowcontrol.Objects {
-	reader := f.objects.Cached()
-	changed, err := changes(reader)
-	if latest := f.latest.Load(); err != nil || latest.changed == changed {
-		return &latest.Objects
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	latest := f.latest.Load()
-	if changed, err = changes(reader); err != nil || latest.changed == changed {
-		return &latest.Objects // another goroutine was first
-	}
-	next := &followed{changed: changed} // changes after this may already be in the lists, or come with the next state
-	var errs [2]error
-	next.Schemas, errs[0] = all[*flowcontrolv1.FlowSchema](reader, flows.Row)
-	next.Levels, errs[1] = all[*flowcontrolv1.PriorityLevelConfiguration](reader, levels.Row)
-	if errors.Join(errs[:]...) != nil {
-		return &latest.Objects
-	}
-	f.latest.Store(next)
-	return &next.Objects
-}
-
-func changes(reader storage.Reader) (changed [2]uint64, err error) {
-	if changed[0], err = reader.Changed(flows.Row.Stored); err == nil {
-		changed[1], err = reader.Changed(levels.Row.Stored)
-	}
-	return changed, err
+// NewFollowed returns the flow schemas and the priority levels in a store. It may be empty until Load has succeeded.
+func NewFollowed(objects storage.Interface) *rest.Followed[flowcontrol.Objects] {
+	return rest.Follow(objects, func(reader storage.Reader, _ flowcontrol.Objects) (next flowcontrol.Objects, err error) {
+		if next.Schemas, err = all[*flowcontrolv1.FlowSchema](reader, flows.Row); err == nil {
+			next.Levels, err = all[*flowcontrolv1.PriorityLevelConfiguration](reader, levels.Row)
+		}
+		return next, err
+	}, flows.Row.Stored, levels.Row.Stored)
 }
 
 // all returns the objects of a kind that can be read.

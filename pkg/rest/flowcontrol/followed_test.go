@@ -20,20 +20,20 @@ func TestTheServerHasWhatTheStoreHas(t *testing.T) {
 	d, b := open(t)
 	followed := flowcontrol.NewFollowed(b.Objects)
 	require.NoError(t, followed.Load())
-	assert.Empty(t, followed.Objects().Schemas)
+	assert.Empty(t, followed.Get().Schemas)
 	require.NoError(t, flowcontrol.Bootstrap(t.Context(), b))
-	built := followed.Objects()
+	built := followed.Get()
 	assert.Len(t, built.Schemas, 11)
 	assert.Len(t, built.Levels, 8)
 	d.Must("POST", flows, aSchema)
-	now := followed.Objects()
+	now := followed.Get()
 	assert.Len(t, now.Schemas, 12, "own changes are there at once")
-	assert.Same(t, now, followed.Objects())
+	assert.Same(t, now, followed.Get())
 	assert.Len(t, built.Schemas, 11, "what was read does not change")
 
 	_, err := storage.CommitOne(b.Objects, storage.Create(&api.Any{Kind: "flowschemas", ID: "broken", ObjectMeta: api.ObjectMeta{Remainder: api.Remainder(`{"spec":"?"}`)}}))
 	require.NoError(t, err)
-	assert.Len(t, followed.Objects().Schemas, 12, "what cannot be read is not used")
+	assert.Len(t, followed.Get().Schemas, 12, "what cannot be read is not used")
 }
 
 func TestAFlowSchemaIsToldAtOnceWhetherItsLevelExists(t *testing.T) {
@@ -64,6 +64,6 @@ func BenchmarkObjects(b *testing.B) {
 	require.NoError(b, flowcontrol.Bootstrap(b.Context(), base))
 	followed := flowcontrol.NewFollowed(base.Objects)
 	for b.Loop() {
-		followed.Objects()
+		followed.Get()
 	}
 }

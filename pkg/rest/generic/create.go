@@ -67,7 +67,7 @@ func (s *Store[T]) Ensure(ctx context.Context, object T) error {
 
 // admitNew sets the namespace of a new object, and passes it, with its defaults, to the mutating plugins.
 func (s *Store[T]) admitNew(key rest.Key, object T, options rest.WriteOptions) (T, error) {
-	if s.namespaced { // else the namespace is ignored
+	if s.row.Namespaced { // else the namespace is ignored
 		if err := rest.CheckNamespace(object, key.Namespace); err != nil {
 			return object, err
 		}
@@ -98,7 +98,7 @@ func (s *Store[T]) beforeCreate(object T, options rest.WriteOptions) (api.Object
 	s.Strategy.Default(object)
 	errs := s.Strategy.Validate(object)
 	if len(errs) == 0 { // else its kind may have reported the same
-		errs = validation.Metadata(object, s.namespaced)
+		errs = validation.Metadata(object, s.row.Namespaced)
 	}
 	if len(errs) > 0 {
 		return nil, rest.Invalid(s.invalid, object.GetName(), errs)

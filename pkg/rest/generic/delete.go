@@ -78,7 +78,7 @@ func (s *Store[T]) checkPreconditions(object T, wanted *metav1.Preconditions) er
 		if s.BriefPreconditions {
 			return s.preconditionFailed(object.GetName(), what, want, have)
 		}
-		return apierrors.NewConflict(schema.GroupResource{Group: s.kind.Group, Resource: s.kind.Kind}, object.GetName(),
+		return apierrors.NewConflict(schema.GroupResource{Group: s.row.Kind.Group, Resource: s.row.Kind.Kind}, object.GetName(),
 			fmt.Errorf("the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
 				what, want, what, have, map[string]string{"UID": "deleted and then recreated", "ResourceVersion": "modified"}[what]))
 	}

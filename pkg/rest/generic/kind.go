@@ -1,9 +1,12 @@
+// Package generic stores the objects of any kind, according to its Strategy and its conversions to
+// and from the internal objects.
 package generic
 
 import (
 	"reflect"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,6 +18,73 @@ import (
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
 )
+
+// Strategy has the rules of a kind, or of a subresource, for creating and updating objects.
+// A nil function does nothing.
+type Strategy[T rest.Object] struct {
+	// PrepareForCreate resets the fields that clients may not set, and sets those of the
+	// server.
+	PrepareForCreate func(T)
+	// Default sets missing fields to their defaults.
+	Default func(T)
+	// Validate returns all errors of a new object.
+	Validate func(T) field.ErrorList
+	// Canonicalize converts a valid object to its stored form.
+	Canonicalize func(T)
+	// PrepareForUpdate is PrepareForCreate for an object that replaces an old one. It must not
+	// change the old one.
+	PrepareForUpdate func(object, old T)
+	// ValidateUpdate returns all errors of such an object. It checks only changes.
+	ValidateUpdate func(object, old T) field.ErrorList
+	// Warnings returns warnings for the client who writes a valid object. Old is nil for a new one.
+	Warnings func(object, old T) []string
+	// AllowCreateOnUpdate lets an update of a missing object create it.
+	AllowCreateOnUpdate bool
+	// RequireVersion refuses an update that does not name the version that it replaces.
+	RequireVersion bool
+	// Resets are the fields that requests by the strategy do not change, such as "status" or "metadata.labels": they get no
+	// manager. If Sets is not nil, they change only the fields in it, and Resets is ignored.
+	Resets, Sets fieldmanager.Fields
+	// Fields returns the fields for selectors, besides the name and the namespace.
+	Fields func(T) fields.Set
+	// Dependents says what happens to those that name a deleted object as their owner if the client does not say it.
+	Dependents Dependents
+	// MachineField names the one of the Fields that is the machine of an api.Placed object, "" for none.
+	// The store has an index by machine.
+	MachineField string
+}
+
+// Dependents is what happens to the dependents of a deleted object.
+type Dependents string
+
+// The zero value lets the garbage collector delete them in the background.
+const (
+	Orphaned Dependents = "orphaned"
+	None     Dependents = "none" // the kind has no dependents
+)
+
+// complete replaces nil functions by ones that do nothing.
+func (s Strategy[T]) complete() Strategy[T] {
+	nothing := func(T) {}
+	for _, function := range []*func(T){&s.PrepareForCreate, &s.Default, &s.Canonicalize} {
+		if *function == nil {
+			*function = nothing
+		}
+	}
+	if s.Validate == nil {
+		s.Validate = func(T) field.ErrorList { return nil }
+	}
+	if s.Warnings == nil {
+		s.Warnings = func(T, T) []string { return nil }
+	}
+	if s.PrepareForUpdate == nil {
+		s.PrepareForUpdate = func(T, T) {}
+	}
+	if s.ValidateUpdate == nil {
+		s.ValidateUpdate = func(T, T) field.ErrorList { return nil }
+	}
+	return s
+}
 
 // Kind has the row and the rules of a kind. Whatever is not set is as for most kinds. It is read-only. Clients write the spec
 // and the status of an object, if it has both, by different requests: the status by those of the subresource.
@@ -31,6 +101,8 @@ type Kind[T rest.Object] struct {
 	// PrepareStatus is Prepare for updates of the status. StatusResets are the fields, besides the spec, that it resets.
 	PrepareStatus func(now, old T)
 	StatusResets  fieldmanager.Fields
+	// StatusOnly means that updates of the status change no metadata.
+	StatusOnly bool
 	// Resets are the fields, besides the status, that Prepare resets.
 	Resets fieldmanager.Fields
 	// Default sets missing fields to their defaults.
@@ -130,15 +202,22 @@ func (k Kind[T]) statusRules(c *check.Errors, now, old T) {
 }
 
 func (k Kind[T]) statusStrategy() Strategy[T] {
+	resets := append(fieldmanager.Fields{"spec"}, k.StatusResets...)
+	if k.StatusOnly {
+		resets = append(resets, "metadata")
+	}
 	return Strategy[T]{
 		RequireVersion: k.RequireVersion,
 		Default:        k.Default,
 		PrepareForUpdate: func(now, old T) {
 			part(now, spec).Set(part(old, spec))
+			if k.StatusOnly {
+				metav1.ResetObjectMetaForStatus(now, old)
+			}
 			orNothing(k.PrepareStatus)(now, old)
 		},
 		ValidateUpdate: func(now, old T) field.ErrorList { return validation.Update(now, old, k.statusRules) },
-		Resets:         append(fieldmanager.Fields{"spec"}, k.StatusResets...),
+		Resets:         resets,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -25,12 +26,12 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 	if err != nil {
 		return nil, err
 	}
-	list := &rest.List{Kind: s.kind, ListKind: s.listKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version, Untyped: s.listKind != ""}}
+	list := &rest.List{Kind: s.row.Kind, ListKind: s.row.Untyped.ListKind, Codec: s.Codec, ListMeta: v1.ListMeta{Version: all.Version, Untyped: s.row.Untyped.ListKind != ""}}
 	if options.ResourceVersion == "0" && !page.continued {
 		options.Limit = 0 // today's server answers such a list from its cache, whole
 	}
-	if s.prepare != nil {
-		if err := s.prepare(ctx, all.Items); err != nil {
+	if s.row.Untyped.Prepare != nil {
+		if err := s.row.Untyped.Prepare(ctx, all.Items); err != nil {
 			return nil, rest.StatusError(err, s.resource, "")
 		}
 	}
@@ -62,8 +63,8 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 
 // selection returns the part of a list's options that the store has indexes for.
 func (s *Store[T]) selection(namespace string, options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
-	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.namespaced {
+	selection := storage.Selection{Kind: s.row.Stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
+	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.row.Namespaced {
 		selection.Namespace = selected
 	}
 	selection.Machine, _ = s.machine(options)
@@ -139,7 +140,7 @@ func (s *Store[T]) fieldsOf(object T) fields.Set {
 		set = s.Strategy.Fields(object)
 	}
 	set["metadata.name"] = object.GetName()
-	if s.namespaced {
+	if s.row.Namespaced {
 		set["metadata.namespace"] = object.GetNamespace()
 	}
 	return set
@@ -167,4 +168,50 @@ func equalities(selector labels.Selector, labelled bool) map[string]string {
 		}
 	}
 	return required
+}
+
+// Watch implements rest.Watcher.
+func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.WatchOptions) (*rest.Watch, error) {
+	if err := s.checkFields(options.ListOptions); err != nil {
+		return nil, err
+	}
+	w, err := rest.BeginWatch(s.Objects, s.selection(namespace, options.ListOptions), options)
+	if err != nil {
+		return nil, rest.StatusError(err, s.resource, "")
+	}
+	w.New = func() rest.Object { return s.empty() }
+	w.Prepare = s.row.Untyped.Prepare
+	isSelected := s.filter(options.ListOptions)
+	w.Translate = func(into []rest.Event, change storage.Event) ([]rest.Event, error) {
+		eventType, object, err := selects(change, isSelected)
+		if err != nil || object == nil {
+			return into, err
+		}
+		return append(into, rest.Event{Type: eventType, Object: rest.Stored(s.Codec, object)}), nil
+	}
+	return w, nil
+}
+
+// selects returns the type and the object of the event for a change, nil for no event. An object may enter
+// or leave the selection: if it leaves, the event has its last selected state, at the version of the
+// change.
+func selects(change storage.Event, isSelected func(*storage.Object) (bool, error)) (_ watch.EventType, _ *storage.Object, err error) {
+	var was, is bool
+	if change.Before != nil {
+		was, err = isSelected(change.Before)
+	}
+	if err == nil && change.After != nil {
+		is, err = isSelected(change.After)
+	}
+	switch {
+	case err != nil:
+		return "", nil, err
+	case is && was:
+		return watch.Modified, change.After, nil
+	case is:
+		return watch.Added, change.After, nil
+	case was:
+		return watch.Deleted, change.Last(), nil
+	}
+	return "", nil, nil
 }

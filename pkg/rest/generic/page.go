@@ -52,7 +52,7 @@ func (s *Store[T]) page(namespace string, options rest.ListOptions) (page, error
 	if err := s.checkFields(options); err != nil {
 		return page{}, err
 	}
-	p, err := page{everywhere: s.namespaced && namespace == ""}, error(nil)
+	p, err := page{everywhere: s.row.Namespaced && namespace == ""}, error(nil)
 	switch {
 	case options.Continue != "":
 		var start string

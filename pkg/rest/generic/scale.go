@@ -86,7 +86,7 @@ func (s scale[T]) Update(ctx context.Context, key rest.Key, change rest.Change, 
 	answer, _, err := s.store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		object := current.(T)
 		s.store.managers.Complete(object)
-		managed := managedfields.NewScaleHandler(object.GetManagedFields(), s.store.kind.GroupVersion(), s.of.Paths)
+		managed := managedfields.NewScaleHandler(object.GetManagedFields(), s.store.row.Kind.GroupVersion(), s.of.Paths)
 		before := s.scaleOf(object)
 		entries, err := managed.ToSubresource()
 		if err != nil {

@@ -50,29 +50,24 @@ type Store[T rest.Object] struct {
 	// AnswersDeleted makes a delete return the object, not a status.
 	AnswersDeleted bool
 
-	row        rest.Resource
-	managers   *fieldmanager.Manager
-	resource   schema.GroupResource
-	kind       schema.GroupVersionKind
-	invalid    schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
-	stored     api.Kind
-	listKind   string // "" for the usual one
-	prepare    func(context.Context, []*storage.Object) error
-	namespaced bool
+	row      rest.Resource
+	managers *fieldmanager.Manager
+	resource schema.GroupResource
+	invalid  schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
 }
 
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
-		resource: row.GroupResource(), kind: row.Kind, invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(), stored: row.Stored, listKind: row.Untyped.ListKind, prepare: row.Untyped.Prepare, namespaced: row.Namespaced,
+		resource: row.GroupResource(), invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can
 // find objects by them. Labels of some kinds of June 2014 have another meaning.
 func (s *Store[T]) labelled() bool {
-	switch s.stored {
+	switch s.row.Stored {
 	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return false
 	}
@@ -122,7 +117,7 @@ func (s *Store[T]) Default(object rest.Object) {
 
 // key returns the key of a stored object.
 func (s *Store[T]) key(of rest.Key) api.Key {
-	return api.Key{Kind: s.stored, Namespace: of.Namespace, ID: of.Name}
+	return api.Key{Kind: s.row.Stored, Namespace: of.Namespace, ID: of.Name}
 }
 
 // isHeld reports whether an object stays when it is deleted without a grace period.
@@ -170,7 +165,7 @@ func (s *Store[T]) Track(before *storage.Object, next api.Object, manager string
 
 func (s *Store[T]) empty() T {
 	object := s.New()
-	object.GetObjectKind().SetGroupVersionKind(s.kind)
+	object.GetObjectKind().SetGroupVersionKind(s.row.Kind)
 	return object.(T)
 }
 
@@ -190,6 +185,15 @@ func mutate[T rest.Object](object T, old rest.Object, options rest.WriteOptions)
 		}
 	}
 	return admitted.(T), nil
+}
+
+// Decoded returns a stored object, which shares memory with the result.
+func (s *Store[T]) Decoded(stored *storage.Object) (object T, err error) {
+	decoded, err := s.Codec.Out(stored.Object)
+	if err != nil {
+		return object, err
+	}
+	return decoded.(T), nil
 }
 
 // versioned converts a stored object to the API. The caller owns the result.
@@ -220,3 +224,22 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 	}
 	return internal, nil
 }
+
+// AtOnce is a store that updates its cache before it acknowledges a change, for objects by which the server decides from
+// its cache, such as roles and quotas: its next decision obeys what it has acknowledged. That costs one more call of the
+// store for each change. The caches of other servers follow soon. It is safe for concurrent use.
+type AtOnce struct{ storage.Interface }
+
+var _ storage.Clock = AtOnce{}
+
+// Commit implements storage.Interface.
+func (a AtOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+	written, err := a.Interface.Commit(changes...)
+	if err == nil {
+		_, _ = a.Version() // a cache is never older than what was read; if that fails, it follows a moment later
+	}
+	return written, err
+}
+
+// Now implements storage.Clock.
+func (a AtOnce) Now() time.Time { return storage.ClockOf(a.Interface)() }

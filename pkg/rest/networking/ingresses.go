@@ -1,6 +1,7 @@
 package networking
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -135,4 +136,43 @@ func reference(c *check.Errors, to *corev1.TypedLocalObjectReference, at *field.
 	}
 	segment("kind", to.Kind)
 	segment("name", to.Name)
+}
+
+const (
+	inCluster, inNamespace = networkingv1.IngressClassParametersReferenceScopeCluster, networkingv1.IngressClassParametersReferenceScopeNamespace
+
+	maxController = 250 // characters
+)
+
+var ingressClasses = generic.Kind[*networkingv1.IngressClass]{
+	Row:     rest.ClusterScoped(group, "IngressClass", "ingressclasses", printers.IngressClasses),
+	Counted: true,
+	Default: func(class *networkingv1.IngressClass) {
+		if p := class.Spec.Parameters; p != nil {
+			p.Scope = cmp.Or(p.Scope, new(inCluster))
+		}
+	},
+	Rules: func(c *check.Errors, now, old *networkingv1.IngressClass) {
+		controller, at := now.Spec.Controller, field.NewPath("spec")
+		if len(controller) > maxController {
+			c.Add(field.TooLong(at.Child("controller"), "", maxController))
+		}
+		c.Add(utilvalidation.IsDomainPrefixedPath(at.Child("controller"), controller)...)
+		if now.Spec.Parameters != nil {
+			parameters(c, now.Spec.Parameters, at.Child("parameters"))
+		}
+	},
+}
+
+func parameters(c *check.Errors, p *networkingv1.IngressClassParametersReference, at *field.Path) {
+	reference(c, &corev1.TypedLocalObjectReference{APIGroup: p.APIGroup, Kind: p.Kind, Name: p.Name}, at)
+	switch scope := *p.Scope; {
+	case !check.Supported(c, at.Child("scope"), scope, inCluster, inNamespace):
+	case scope == inCluster:
+		c.Forbid(p.Namespace != nil, at.Child("namespace"), "`parameters.scope` is set to 'Cluster'")
+	case p.Namespace == nil:
+		c.Add(field.Required(at.Child("namespace"), "`parameters.scope` is set to 'Namespace'"))
+	default:
+		c.Each(at.Child("namespace"), *p.Namespace, apivalidation.ValidateNamespaceName(*p.Namespace, false))
+	}
 }

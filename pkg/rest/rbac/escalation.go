@@ -1,20 +1,93 @@
+// Package rbac serves and stores the objects of role-based access control: the table of roles and
+// bindings, their defaults, and a cached copy of them for an authorizer. Users can only grant rights
+// that they have.
 package rbac
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/api/v1/defaults"
+	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
+	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/request"
+	"kube2014/pkg/storage"
 )
+
+// Resources returns the table of roles and bindings. Without an escalation check everybody may
+// grant everything.
+func Resources(objects storage.Interface, now func() time.Time, check *Escalation) []rest.Resource {
+	s := newStores(objects, now)
+	if check == nil {
+		return []rest.Resource{rows.clusterRoleBindings.With(s.clusterRoleBindings), rows.clusterRoles.With(s.clusterRoles),
+			rows.roleBindings.With(s.roleBindings), rows.roles.With(s.roles)}
+	}
+	ofClusterRoleBinding := func(ctx context.Context, _ rest.Key, binding, _ *rbacv1.ClusterRoleBinding) error {
+		return check.mayGrant(ctx, s, "clusterrolebindings", "", binding.Name, binding.RoleRef)
+	}
+	ofRoleBinding := func(ctx context.Context, key rest.Key, binding, _ *rbacv1.RoleBinding) error {
+		return check.mayGrant(ctx, s, "rolebindings", key.Namespace, binding.Name, binding.RoleRef)
+	}
+	return []rest.Resource{
+		rows.clusterRoleBindings.With(guarded(s.clusterRoleBindings, ofClusterRoleBinding)),
+		rows.clusterRoles.With(guarded(s.clusterRoles, check.ofClusterRole)),
+		rows.roleBindings.With(guarded(s.roleBindings, ofRoleBinding)),
+		rows.roles.With(guarded(s.roles, check.ofRole)),
+	}
+}
+
+// stores has the storages of the four kinds, without the escalation check.
+type stores struct {
+	roles               *generic.Store[*rbacv1.Role]
+	roleBindings        *generic.Store[*rbacv1.RoleBinding]
+	clusterRoles        *generic.Store[*rbacv1.ClusterRole]
+	clusterRoleBindings *generic.Store[*rbacv1.ClusterRoleBinding]
+}
+
+// rows has the rows of the table without their storages.
+var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.Resource }{
+	roles:               rest.InNamespaces(rbacv1.SchemeGroupVersion, "Role", "roles", printers.Printer{}),
+	roleBindings:        rest.InNamespaces(rbacv1.SchemeGroupVersion, "RoleBinding", "rolebindings", printers.RoleBindings),
+	clusterRoles:        rest.ClusterScoped(rbacv1.SchemeGroupVersion, "ClusterRole", "clusterroles", printers.Printer{}),
+	clusterRoleBindings: rest.ClusterScoped(rbacv1.SchemeGroupVersion, "ClusterRoleBinding", "clusterrolebindings", printers.ClusterRoleBindings),
+}
+
+func newStores(objects storage.Interface, now func() time.Time) stores {
+	b := generic.Base{Objects: generic.AtOnce{Interface: objects}, Turns: &generic.Turns{}, Now: now}
+	return stores{
+		roles: generic.NewStore(b, rows.roles,
+			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),
+		roleBindings: generic.NewStore(b, rows.roleBindings,
+			strategy(defaults.RoleBinding, validation.ValidateRoleBinding, validation.ValidateRoleBindingUpdate, nil)),
+		clusterRoles: generic.NewStore(b, rows.clusterRoles,
+			strategy(nil, validation.ValidateClusterRole, validation.ValidateClusterRoleUpdate, func(role *rbacv1.ClusterRole) { role.Rules = orNone(role.Rules) })),
+		clusterRoleBindings: generic.NewStore(b, rows.clusterRoleBindings,
+			strategy(defaults.ClusterRoleBinding, validation.ValidateClusterRoleBinding, validation.ValidateClusterRoleBindingUpdate, nil)),
+	}
+}
+
+func strategy[T rest.Object](setDefaults func(T), validate func(T) field.ErrorList, validateUpdate func(now, old T) field.ErrorList, canonicalize func(T)) generic.Strategy[T] {
+	return generic.Strategy[T]{Default: setDefaults, Validate: validate, ValidateUpdate: validateUpdate, Canonicalize: canonicalize, AllowCreateOnUpdate: true}
+}
+
+// orNone returns nil for an empty list: today's server does not distinguish them.
+func orNone(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules
+}
 
 // Escalation checks that users grant only rights that they have, unless an authorizer allows them to
 // escalate or to bind a role, or they are members of system:masters. All fields must be set. It is
@@ -99,55 +172,17 @@ func forbidden(resource, name string, why error) error {
 	return apierrors.NewForbidden(rbacv1.Resource(resource), name, why)
 }
 
-// guarded is a storage of objects that grant rights. It stores an object only if the caller may grant
-// them.
-type guarded[T rest.Object] struct {
-	*generic.Store[T]
-	check func(ctx context.Context, key rest.Key, object, old T) error // there may be no old one
-}
-
-// Create implements rest.Creater.
-func (g guarded[T]) Create(ctx context.Context, key rest.Key, object rest.Object, options rest.WriteOptions) (rest.Answer, error) {
-	options.Admission = guard[T]{options.Admission, g, ctx, key}
-	return g.Store.Create(ctx, key, object, options)
-}
-
-// Update implements rest.Updater. It may create an object too.
-func (g guarded[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	options.Admission = guard[T]{options.Admission, g, ctx, key}
-	return g.Store.Update(ctx, key, change, options)
-}
-
-// guard is an admission that also checks whether the caller may store the object that another
-// admission returns.
-type guard[T rest.Object] struct {
-	admission rest.Admission // may be nil
-	guarded   guarded[T]
-	ctx       context.Context
-	key       rest.Key
-}
-
-// Mutate implements rest.Admission. It checks the rights before the validation, as today's server does.
-func (g guard[T]) Mutate(object, old rest.Object) (rest.Object, error) {
-	object, err := rest.WriteOptions{Admission: g.admission}.Mutate(object, old)
-	if err != nil || (old != nil && onlyForCollectors(object, old)) {
-		return object, err
-	}
-	was, _ := old.(T)
-	return object, g.guarded.mayStore(g.ctx, g.key, object.(T), was)
-}
-
-// Validate implements rest.Admission.
-func (g guard[T]) Validate(object, old rest.Object) error {
-	return rest.WriteOptions{Admission: g.admission}.Validate(object, old)
-}
-
-// mayStore returns an error if the caller may not store an object instead of an old one.
-func (g guarded[T]) mayStore(ctx context.Context, key rest.Key, object, old T) error {
-	if setDefaults := g.Strategy.Default; setDefaults != nil {
-		setDefaults(object)
-	}
-	return g.check(ctx, key, object, old)
+// guarded returns a storage of objects that grant rights. It stores an object only if the caller may grant them. As in today's
+// server, that is checked before the validation.
+func guarded[T rest.Object](store *generic.Store[T], check func(ctx context.Context, key rest.Key, object, old T) error) generic.Guarded[T] {
+	return generic.Guarded[T]{Store: store, Admitted: func(ctx context.Context, key rest.Key, object, old rest.Object) error {
+		if old != nil && onlyForCollectors(object, old) {
+			return nil
+		}
+		store.Default(object)
+		was, _ := old.(T)
+		return check(ctx, key, object.(T), was)
+	}}
 }
 
 // onlyForCollectors reports whether an update changes only the fields that garbage collectors, which

@@ -5,7 +5,6 @@ import (
 	"log"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -15,22 +14,16 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// Policy has the roles and bindings in the cache of a store, for an authorizer that reads them for
-// each request. It sees the changes of this process at once, those of other apiservers as soon as
-// the cache does. Each object is converted once, when it is first needed. It is safe for concurrent
-// use; the objects that it returns are shared and must not be changed.
-type Policy struct {
-	objects storage.Interface
-	mu      sync.Mutex // held while the snapshot is replaced
-	latest  atomic.Pointer[snapshot]
-}
+// Policy has the roles and bindings in the cache of a store, for an authorizer that reads them for each request. Each object is
+// converted once, when it is first needed. It is safe for concurrent use; the objects that it returns are shared and must not be
+// changed.
+type Policy struct{ *rest.Followed[snapshot] }
 
 // policyKinds are the kinds of objects in a policy.
-var policyKinds = [4]api.Kind{rows.clusterRoleBindings.Stored, rows.roleBindings.Stored, rows.clusterRoles.Stored, rows.roles.Stored}
+var policyKinds = []api.Kind{rows.clusterRoles.Stored, rows.clusterRoleBindings.Stored, rows.roleBindings.Stored, rows.roles.Stored}
 
 // snapshot is the immutable state of a policy.
 type snapshot struct {
-	changed             [4]uint64 // the versions of the last changes, in the order of policyKinds
 	roles               converted[*rbacv1.Role]
 	roleBindings        converted[*rbacv1.RoleBinding]
 	clusterRoles        converted[*rbacv1.ClusterRole]
@@ -64,88 +57,42 @@ func keyOf(stored *storage.Object) rest.Key {
 
 // NewPolicy returns a policy. It may be empty until Load has succeeded.
 func NewPolicy(objects storage.Interface) *Policy {
-	p := &Policy{objects: objects}
-	p.latest.Store(&snapshot{})
-	return p
-}
-
-// Load fills the store's cache and keeps it following the changes of other apiservers. It may be
-// called again after an error.
-func (p *Policy) Load() error {
-	list, err := p.objects.List(selectionOf(rows.clusterRoles))
-	if err != nil {
-		return err
-	}
-	watcher, err := p.objects.Watch(selectionOf(rows.clusterRoles), list.Version)
-	if err == nil {
-		watcher.Stop() // the cache continues to follow
-	}
-	return err
+	return &Policy{rest.Follow(objects, readPolicy, policyKinds...)}
 }
 
 // ClusterRole returns a cluster role, nil if there is none.
 func (p *Policy) ClusterRole(name string) *rbacv1.ClusterRole {
-	return p.snapshot().clusterRoles.get(rest.Key{Name: name})
+	return p.Get().clusterRoles.get(rest.Key{Name: name})
 }
 
 // Role returns a role of a namespace, nil if there is none.
 func (p *Policy) Role(namespace, name string) *rbacv1.Role {
-	return p.snapshot().roles.get(rest.Key{Namespace: namespace, Name: name})
+	return p.Get().roles.get(rest.Key{Namespace: namespace, Name: name})
 }
 
 // ClusterRoleBindings returns all cluster role bindings, sorted by name.
 func (p *Policy) ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
-	return p.snapshot().clusterRoleBindings.of("")
+	return p.Get().clusterRoleBindings.of("")
 }
 
 // RoleBindings returns the role bindings of a namespace, sorted by name.
 func (p *Policy) RoleBindings(namespace string) []*rbacv1.RoleBinding {
-	return p.snapshot().roleBindings.of(namespace)
+	return p.Get().roleBindings.of(namespace)
 }
 
-// snapshot returns the present state. If the cache cannot be read, it returns the last state.
-func (p *Policy) snapshot() *snapshot {
-	reader := p.objects.Cached()
-	changed, err := changes(reader)
-	if last := p.latest.Load(); err != nil || last.changed == changed {
-		return last
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.latest.Load()
-	if changed, err = changes(reader); err != nil || last.changed == changed {
-		return last // another goroutine was first
-	}
-	// Changes after this may already be in the lists, or come with the next snapshot. Bindings are
-	// read first: a snapshot with a new binding also has its role, which is usually older.
-	next := &snapshot{changed: changed}
+// readPolicy reads the bindings first: a snapshot with a new binding also has its role, which is usually older.
+func readPolicy(reader storage.Reader, last snapshot) (next snapshot, err error) {
 	var errs [4]error
 	next.clusterRoleBindings, errs[0] = update(reader, rows.clusterRoleBindings, last.clusterRoleBindings)
 	next.roleBindings, errs[1] = update(reader, rows.roleBindings, last.roleBindings)
 	next.clusterRoles, errs[2] = update(reader, rows.clusterRoles, last.clusterRoles)
 	next.roles, errs[3] = update(reader, rows.roles, last.roles)
-	if errors.Join(errs[:]...) != nil {
-		return last
-	}
-	p.latest.Store(next)
-	return next
-}
-
-func selectionOf(row rest.Resource) storage.Selection { return storage.Selection{Kind: row.Stored} }
-
-// changes returns the versions of the last changes, in the order of policyKinds.
-func changes(reader storage.Reader) (changed [4]uint64, err error) {
-	for i, kind := range policyKinds {
-		if changed[i], err = reader.Changed(kind); err != nil {
-			return changed, err
-		}
-	}
-	return changed, nil
+	return next, errors.Join(errs[:]...)
 }
 
 // update returns the objects of a kind that a reader has. Those that have not changed stay converted.
 func update[T rest.Object](reader storage.Reader, row rest.Resource, last converted[T]) (converted[T], error) {
-	list, err := reader.List(selectionOf(row))
+	list, err := reader.List(storage.Selection{Kind: row.Stored})
 	if err != nil || slices.Equal(list.Items, last.stored) {
 		return last, err
 	}

@@ -161,7 +161,7 @@ func TestAPolicyIsReadWhileItChanges(t *testing.T) {
 	must[rbacv1.RoleBinding](d, "POST", roleBindingsPath, kinds[1].object)
 	for i := range 50 {
 		must[rbacv1.Role](d, "POST", rolesPath, `{"metadata":{"generateName":"r"}}`)
-		assert.Len(t, policy.snapshot().roles.of("default"), i+1)
+		assert.Len(t, policy.Get().roles.of("default"), i+1)
 	}
 	group.Wait()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,12 +15,7 @@ import (
 var Volumes = table[corev1.PersistentVolume](name,
 	with(text("Capacity", "spec.capacity"), size), with(text("Access Modes", "spec.accessModes"), modes), text("Reclaim Policy", "spec.persistentVolumeReclaimPolicy"),
 	with(text("Status", "status.phase"), func(o *corev1.PersistentVolume) string { return phase(o, string(o.Status.Phase)) }),
-	with(text("Claim", "spec.claimRef"), func(to *corev1.ObjectReference) string {
-		if to == nil {
-			return ""
-		}
-		return to.Namespace + "/" + to.Name
-	}),
+	with(text("Claim", "spec.claimRef").or(""), func(to *corev1.ObjectReference) string { return to.Namespace + "/" + to.Name }),
 	with(text("StorageClass", "", "StorageClass of the pv"), func(o *corev1.PersistentVolume) string { return classOf(o, &o.Spec.StorageClassName) }),
 	text("VolumeAttributesClass", "spec.volumeAttributesClassName", "VolumeAttributesClass of the pv").or("<unset>"),
 	text("Reason", "status.reason"), age, wide(text("VolumeMode", "spec.volumeMode").or("<unset>")))
@@ -98,17 +94,29 @@ var CSIDrivers = table[storagev1.CSIDriver](name,
 		if all == nil {
 			return "<unset>"
 		}
-		var audiences []string
-		for _, token := range all {
-			audiences = append(audiences, token.Audience)
-		}
-		return strings.Join(audiences, ",")
+		return strings.Join(each(all, func(token *storagev1.TokenRequest) string { return token.Audience }), ",")
 	}),
 	truth("RequiresRepublish", "spec.requiresRepublish"),
 	with(text("Modes", "spec.volumeLifecycleModes"), func(all []storagev1.VolumeLifecycleMode) string {
-		var modes []string
-		for _, mode := range all {
-			modes = append(modes, string(mode))
-		}
-		return cmp.Or(strings.Join(modes, ","), "<none>")
+		return cmp.Or(strings.Join(each(all, func(mode *storagev1.VolumeLifecycleMode) string { return string(*mode) }), ","), "<none>")
 	}), age)
+
+// ResourceClaims prints *resourcev1.ResourceClaim.
+var ResourceClaims = table[resourcev1.ResourceClaim](name, with(text("State", "", "A summary of the current state (allocated, pending, reserved, etc.)."), claimState), age)
+
+func claimState(claim *resourcev1.ResourceClaim) string {
+	var states []string
+	deleted, allocated := claim.DeletionTimestamp != nil, claim.Status.Allocation != nil
+	for _, state := range []struct {
+		in   bool
+		name string
+	}{{deleted, "deleted"}, {!allocated && !deleted, "pending"}, {allocated, "allocated"}, {allocated && len(claim.Status.ReservedFor) > 0, "reserved"}} {
+		if state.in {
+			states = append(states, state.name)
+		}
+	}
+	return strings.Join(states, ",")
+}
+
+// ResourceSlices prints *resourcev1.ResourceSlice.
+var ResourceSlices = table[resourcev1.ResourceSlice](name, text("Node", "spec.nodeName"), text("Driver", "spec.driver"), text("Pool", "spec.pool.name"), age)
