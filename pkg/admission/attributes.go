@@ -4,6 +4,8 @@
 package admission
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +22,18 @@ const (
 	Update  Operation = "UPDATE"
 	Delete  Operation = "DELETE"
 	Connect Operation = "CONNECT" // to what is behind an object
+)
+
+// Operations are those that a plugin handles. A plugin embeds them to implement Interface.
+type Operations []Operation
+
+// Handles implements Interface.
+func (o Operations) Handles(operation Operation) bool { return slices.Contains(o, operation) }
+
+// The operations of many plugins.
+var (
+	Writes = Operations{Create, Update} // those that store an object
+	All    = Operations{Create, Update, Delete, Connect}
 )
 
 // Object is an object of today's API: a pointer to one of its types. It is the same type as rest.Object.

@@ -21,7 +21,8 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 				errs = append(errs, checkItem(item, container.Resources)...)
 			}
 		case corev1.LimitTypePod:
-			errs = append(errs, checkItem(item, resourcesOfPod(pod))...)
+			requests, limits := defaults.OfPod(&pod.Spec)
+			errs = append(errs, checkItem(item, corev1.ResourceRequirements{Requests: requests, Limits: limits})...)
 		}
 	}
 	return errs
@@ -45,20 +46,6 @@ func checkClaim(claim *corev1.PersistentVolumeClaim, items []corev1.LimitRangeIt
 		}
 	}
 	return errs
-}
-
-// resourcesOfPod returns the requests and limits of all containers together. Those of the whole pod
-// override them.
-func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {
-	sum := corev1.ResourceRequirements{
-		Requests: defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
-		Limits:   defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }),
-	}
-	if whole := pod.Spec.Resources; whole != nil {
-		maps.Copy(sum.Requests, whole.Requests)
-		maps.Copy(sum.Limits, whole.Limits)
-	}
-	return sum
 }
 
 // checkItem returns the violations of one item.

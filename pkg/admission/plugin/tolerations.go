@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,19 +14,15 @@ const tolerationSeconds = 300
 
 type defaultTolerations struct{ scope }
 
-// NewDefaultTolerationSeconds creates a plugin that lets pods stay for a while on nodes that do not answer. It is an
-// admission.Factory.
-func NewDefaultTolerationSeconds(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(defaultTolerations{on(onChanges, corev1.Resource("pods"))}, configuration)
-}
+// NewDefaultTolerationSeconds creates a plugin that lets pods stay for a while on nodes that do not answer.
+var NewDefaultTolerationSeconds = WithoutConfiguration(func() admission.Interface {
+	return defaultTolerations{on(admission.Writes, corev1.Resource("pods"))}
+})
 
 // Admit implements admission.MutationInterface. An update may leave out what a new pod got, but a pod that has nothing
 // gets nothing: it is a task.
 func (defaultTolerations) Admit(_ context.Context, a *admission.Attributes) error {
-	pod := PodIn(a)
-	if pod == nil {
-		return nil
-	}
+	pod := a.Object.(*corev1.Pod)
 	old, isUpdate := a.OldObject.(*corev1.Pod)
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		if tolerates(pod, key) || isUpdate && !tolerates(old, key) {
