@@ -20,12 +20,12 @@ var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))
-		c.Name(specPath.Child("nodeName"), spec.NodeName, false)
+		c.Name(specPath.Child("nodeName"), spec.NodeName)
 		inline, volume, at := spec.Source.InlineVolumeSpec, spec.Source.PersistentVolumeName, specPath.Child("source")
 		c.RequiredIf(inline == nil && volume == nil, at, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
 		c.Forbid(inline != nil && volume != nil, at, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
 		if volume != nil {
-			c.Name(at.Child("persistentVolumeName"), *volume, false)
+			c.Name(at.Child("persistentVolumeName"), *volume)
 		}
 	},
 }

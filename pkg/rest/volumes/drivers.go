@@ -64,7 +64,7 @@ var capacities = generic.Kind[*storagev1.CSIStorageCapacity]{
 		if now.NodeTopology != nil {
 			c.Selector(field.NewPath("nodeTopology"), now.NodeTopology)
 		}
-		c.Name(field.NewPath("storageClassName"), now.StorageClassName, false)
+		c.Name(field.NewPath("storageClassName"), now.StorageClassName)
 		if size := now.Capacity; size != nil {
 			c.InvalidIf(size.Sign() < 0, field.NewPath("capacity"), size.String(), "must be greater than or equal to 0")
 		}

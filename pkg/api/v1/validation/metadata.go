@@ -18,9 +18,7 @@ func Metadata(object metav1.Object, namespaced bool) field.ErrorList {
 }
 
 // MetadataUpdate checks the metadata of an update of an object of any kind.
-func MetadataUpdate(now, old metav1.Object) field.ErrorList {
-	return update(now, old, func(c checks, now, old metav1.Object) { c.Add(metadataUpdate(now, old)...) })
-}
+var MetadataUpdate = updates(func(c checks, now, old metav1.Object) { c.Add(metadataUpdate(now, old)...) })
 
 // metadataUpdate checks that immutable metadata do not change, and that the others are valid.
 func metadataUpdate(now, old metav1.Object) field.ErrorList {

@@ -45,9 +45,7 @@ func PersistentSource(errors *check.Errors, s *corev1.PersistentVolumeSource, sp
 	needs(c, o, "azureDisk", s.AzureDisk, "diskName", "diskURI")
 	needs(c, o, "scaleIO", s.ScaleIO, "gateway", "system", "volumeName")
 	check.Option(o, "local", s.Local, func(l *corev1.LocalVolumeSource, at *field.Path) {
-		if c.Require(at.Child("path"), l.Path) {
-			c.NoBacksteps(at.Child("path"), l.Path)
-		}
+		c.RequireBy(at.Child("path"), l.Path, c.NoBacksteps)
 	})
 	check.Option(o, "storageos", s.StorageOS, func(s *corev1.StorageOSPersistentVolumeSource, at *field.Path) {
 		c.RequireLabel(at.Child("volumeName"), s.VolumeName)
@@ -68,22 +66,17 @@ func (c checks) csiVolume(s *corev1.CSIPersistentVolumeSource, at *field.Path) {
 			continue
 		}
 		at := at.Child(secret.name)
-		if c.Require(at.Child("name"), secret.ref.Name) {
-			c.Subdomain(at.Child("name"), secret.ref.Name)
-		}
+		c.RequireBy(at.Child("name"), secret.ref.Name, c.Subdomain)
 		c.RequireLabel(at.Child("namespace"), secret.ref.Namespace)
 	}
 }
 
 // DriverName checks the name of a driver of volumes, and adds the errors.
 func DriverName(c *check.Errors, name string, at *field.Path) {
-	if !c.Require(at, name) {
-		return
+	if c.Require(at, name) {
+		c.NotLonger(at, len(name), 63)
+		c.Each(at, name, utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)))
 	}
-	if len(name) > 63 {
-		c.Add(field.TooLong(at, "", 63))
-	}
-	c.Each(at, name, utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)))
 }
 
 // needs is Option for a source of which only texts are required, by their names in JSON.

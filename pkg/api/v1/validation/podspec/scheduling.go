@@ -183,9 +183,7 @@ func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at
 func Tolerations(c *check.Errors, tolerations []corev1.Toleration, at *field.Path) {
 	for i, t := range tolerations {
 		at := at.Index(i)
-		if t.Key != "" {
-			c.LabelName(at.Child("key"), t.Key)
-		}
+		c.Optional(at.Child("key"), t.Key, c.LabelName)
 		c.InvalidIf(t.Key == "" && t.Operator != corev1.TolerationOpExists, at.Child("operator"), t.Operator,
 			`operator must be Exists when `+"`key`"+` is empty, which means "match all values and all keys"`)
 		c.InvalidIf(t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute, at.Child("effect"), t.Effect,

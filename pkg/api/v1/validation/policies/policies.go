@@ -348,9 +348,7 @@ func CheckMutatingBinding(c *check.Errors, b, _ *admissionregistrationv1.Mutatin
 
 func checkBinding(c *check.Errors, policy string, ref *admissionregistrationv1.ParamRef, match *admissionregistrationv1.MatchResources, operations []admissionregistrationv1.OperationType) {
 	at := field.NewPath("spec")
-	if c.Require(at.Child("policyName"), policy) {
-		c.Name(at.Child("policyName"), policy, false)
-	}
+	c.RequireBy(at.Child("policyName"), policy, c.Name)
 	if ref != nil {
 		checkRef(c, at.Child("paramRef"), ref)
 	}
