@@ -28,32 +28,29 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 	return errs
 }
 
-// checkClaim returns how a claim of storage violates the limits of one object.
+// checkClaim returns how a claim of storage violates the limits of one object. It has requests alone.
 func checkClaim(claim *corev1.PersistentVolumeClaim, items []corev1.LimitRangeItem) (errs []error) {
-	requests := claim.Spec.Resources.Requests
 	for i := range items {
-		if items[i].Type != corev1.LimitTypePersistentVolumeClaim {
-			continue
-		}
-		errs = append(errs, checkItem(&corev1.LimitRangeItem{Type: items[i].Type, Min: items[i].Min}, corev1.ResourceRequirements{Requests: requests})...)
-		for _, name := range slices.Sorted(maps.Keys(items[i].Max)) {
-			most, what := items[i].Max[name], fmt.Sprintf("maximum %s usage per %s is ", name, items[i].Type)
-			if request, isSet := requests[name]; !isSet {
-				errs = append(errs, errors.New(what+most.String()+".  No request is specified"))
-			} else if request.Cmp(most) > 0 {
-				errs = append(errs, errors.New(what+most.String()+", but request is "+request.String()))
-			}
+		if items[i].Type == corev1.LimitTypePersistentVolumeClaim {
+			errs = append(errs, checkBounds(&items[i], corev1.ResourceRequirements{Requests: claim.Spec.Resources.Requests}, usage.minimum, usage.maximumRequest, nil)...)
 		}
 	}
 	return errs
 }
 
-// checkItem returns the violations of one item.
-func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) (errs []error) {
+// checkItem returns the violations of one item by a container or a pod.
+func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) []error {
+	return checkBounds(item, has, usage.minimum, usage.maximum, usage.ratio)
+}
+
+func checkBounds(item *corev1.LimitRangeItem, has corev1.ResourceRequirements, minimum, maximum, ratio func(usage) string) (errs []error) {
 	for _, one := range []struct {
 		enforced corev1.ResourceList
 		check    func(usage) string
-	}{{item.Min, usage.minimum}, {item.Max, usage.maximum}, {item.MaxLimitRequestRatio, usage.ratio}} {
+	}{{item.Min, minimum}, {item.Max, maximum}, {item.MaxLimitRequestRatio, ratio}} {
+		if one.check == nil {
+			continue
+		}
 		for _, name := range slices.Sorted(maps.Keys(one.enforced)) {
 			used := usage{string(name), string(item.Type), one.enforced[name], in(has.Requests, name), in(has.Limits, name)}
 			if why := one.check(used); why != "" {
@@ -81,27 +78,32 @@ type usage struct {
 }
 
 func (u usage) minimum() string {
-	what := fmt.Sprintf("minimum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
-	switch {
-	case u.request == nil:
-		return what + ".  No request is specified"
-	case u.request.Cmp(u.enforced) < 0:
-		return what + ", but request is " + u.request.String()
-	case u.limit != nil && u.limit.Cmp(u.enforced) < 0:
-		return what + ", but limit is " + u.limit.String()
-	}
-	return ""
+	return u.bound("minimum", -1, part{"request", u.request}, part{"limit", u.limit})
+}
+func (u usage) maximum() string {
+	return u.bound("maximum", 1, part{"limit", u.limit}, part{"request", u.request})
 }
 
-func (u usage) maximum() string {
-	what := fmt.Sprintf("maximum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
-	switch {
-	case u.limit == nil:
-		return what + ".  No limit is specified"
-	case u.limit.Cmp(u.enforced) > 0:
-		return what + ", but limit is " + u.limit.String()
-	case u.request != nil && u.request.Cmp(u.enforced) > 0:
-		return what + ", but request is " + u.request.String()
+func (u usage) maximumRequest() string {
+	return u.bound("maximum", 1, part{"request", u.request}, part{})
+}
+
+// part is a request or a limit.
+type part struct {
+	name     string
+	quantity *resource.Quantity
+}
+
+// bound returns the violation of a bound: if the first part is missing, or if one of them is on the wrong side.
+func (u usage) bound(what string, wrong int, first, second part) string {
+	what = fmt.Sprintf("%s %s usage per %s is %s", what, u.resource, u.per, u.enforced.String())
+	if first.quantity == nil {
+		return what + ".  No " + first.name + " is specified"
+	}
+	for _, one := range []part{first, second} {
+		if one.quantity != nil && one.quantity.Cmp(u.enforced) == wrong {
+			return what + ", but " + one.name + " is " + one.quantity.String()
+		}
 	}
 	return ""
 }

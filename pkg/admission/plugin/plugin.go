@@ -14,28 +14,6 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// The names of the plugins. NamespaceLifecycle is the same as NamespaceExists.
-const (
-	NameAlwaysAdmit        = "AlwaysAdmit"
-	NameAlwaysDeny         = "AlwaysDeny"
-	NameAlwaysPullImages   = "AlwaysPullImages"
-	NameNamespaceExists    = "NamespaceExists"
-	NameNamespaceLifecycle = "NamespaceLifecycle"
-	NameLimitRanger        = "LimitRanger"
-
-	NameTaintNodesByCondition        = "TaintNodesByCondition"
-	NamePriority                     = "Priority"
-	NameDefaultTolerationSeconds     = "DefaultTolerationSeconds"
-	NameDefaultStorageClass          = "DefaultStorageClass"
-	NameStorageObjectInUseProtection = "StorageObjectInUseProtection"
-	NamePersistentVolumeClaimResize  = "PersistentVolumeClaimResize"
-	NameRuntimeClass                 = "RuntimeClass"
-	NameCertificateApproval          = "CertificateApproval"
-	NameCertificateSigning           = "CertificateSigning"
-	NameCertificateSubject           = "CertificateSubjectRestriction"
-	NameDefaultIngressClass          = "DefaultIngressClass"
-)
-
 // WithoutConfiguration returns the factory of a plugin that refuses a configuration: its author would expect an effect.
 func WithoutConfiguration(create func() admission.Interface) admission.Factory {
 	return func(configuration json.RawMessage) (admission.Interface, error) {

@@ -18,12 +18,10 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/admission/plugin/matching"
-	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
@@ -63,28 +61,14 @@ type WantsServices interface {
 
 // NewMutating creates the plugin that may change objects. It is an admission.Factory.
 func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
-	p := &mutating{newCommon(string(admission.Admit), "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}
-	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration, p.kind)
-	for i := 0; i < len(configured) && err == nil; i++ {
-		err = p.configure(configured[i].Path, configured[i].Object.Name, configured[i].Object.Webhooks)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	p := newCommon(string(admission.Admit), "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
+	return &mutating{p}, configure[admissionregistrationv1.MutatingWebhookConfiguration](p, configuration)
 }
 
 // NewValidating creates the plugin that checks objects. It is an admission.Factory.
 func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
-	p := &validating{newCommon("validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")}
-	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration, p.kind)
-	for i := 0; i < len(configured) && err == nil; i++ {
-		err = p.configure(configured[i].Path, configured[i].Object.Name, webhooks.OfValidating(configured[i].Object.Webhooks))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	p := newCommon("validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")
+	return &validating{p}, configure[admissionregistrationv1.ValidatingWebhookConfiguration](p, configuration)
 }
 
 // common is the common part of both plugins.
@@ -95,7 +79,6 @@ type common struct {
 	stored   *plugin.Made[*hook]
 	observe  func(Call) // may be nil
 
-	objects storage.Interface // nil for none, in tests
 	matcher matching.Matcher
 	resolve services.Resolver
 	rights  authorizer.Authorizer
@@ -125,7 +108,7 @@ func (p *common) set(observe func(Call)) { p.observe = observe }
 
 // SetObjects implements plugin.WantsObjects.
 func (p *common) SetObjects(_, untraced storage.Interface, catalogs rest.Catalogs) {
-	p.objects, p.stored.Store, p.matcher = untraced, untraced, matching.NewMatcher(untraced, catalogs)
+	p.stored.Store, p.matcher = untraced, matching.NewMatcher(untraced, catalogs)
 }
 
 // SetAuthorizer implements plugin.WantsAuthorizer.
@@ -142,7 +125,7 @@ func (p *common) ReadOnce() error {
 
 // hooks returns the webhooks of now, in their order.
 func (p *common) hooks() ([]*hook, error) {
-	if p.objects == nil {
+	if p.stored.Store == nil { // in tests
 		return p.file, nil
 	}
 	stored, err := p.stored.Now()
@@ -170,18 +153,6 @@ func (p *common) Idle(string) bool {
 // Selects implements admission.Selective. Nobody's webhook can keep itself, or a policy, from being changed.
 func (*common) Selects(resource schema.GroupResource, _ string) bool {
 	return resource.Group != admissionregistrationv1.GroupName
-}
-
-// newHooks returns the webhooks of a configuration, which may be one that is not valid.
-func (p *common) newHooks(configuration string, of []admissionregistrationv1.MutatingWebhook) (hooks []*hook) {
-	for i := range of {
-		h, err := p.newHook(field.NewPath("webhooks").Index(i), &of[i])
-		if h.configuration = configuration; err != nil {
-			h.fails(err)
-		}
-		hooks = append(hooks, h)
-	}
-	return hooks
 }
 
 // matches reports whether a webhook must be called for a change, and what it is to see of it.

@@ -32,7 +32,7 @@ func Create[T metav1.Object](object T, namespaced bool, name apivalidation.Valid
 		name = apivalidation.NameIsDNSSubdomain
 	}
 	c := newChecks()
-	c.Metadata(metaOf(object), namespaced, name)
+	c.Metadata(MetaOf(object), namespaced, name)
 	if rules != nil {
 		var none T
 		rules(c.Errors, object, none)
@@ -43,14 +43,15 @@ func Create[T metav1.Object](object T, namespaced bool, name apivalidation.Valid
 // Update returns the errors of an object that replaces an old one, except those that the old one has too.
 func Update[T metav1.Object](now, old T, rules func(c *check.Errors, now, old T)) field.ErrorList {
 	return update(now, old, func(c checks, now, old T) {
-		c.MetadataUpdate(metaOf(now), metaOf(old))
+		c.MetadataUpdate(MetaOf(now), MetaOf(old))
 		if rules != nil {
 			rules(c.Errors, now, old)
 		}
 	})
 }
 
-func metaOf(object metav1.Object) *metav1.ObjectMeta {
+// MetaOf returns the metadata of an object of a Go type, not a copy.
+func MetaOf(object metav1.Object) *metav1.ObjectMeta {
 	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 

@@ -26,14 +26,9 @@ func PersistentSource(errors *check.Errors, s *corev1.PersistentVolumeSource, sp
 	needs(c, o, "glusterfs", s.Glusterfs, "endpoints", "path")
 	check.Option(o, "flocker", s.Flocker, c.flocker)
 	check.Option(o, "nfs", s.NFS, c.nfs)
-	check.Option(o, "rbd", s.RBD, func(r *corev1.RBDPersistentVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
-		c.Needs(at, "image", r.RBDImage)
-	})
+	needs(c, o, "rbd", s.RBD, "monitors", "image")
 	needs(c, o, "quobyte", s.Quobyte, "volume")
-	check.Option(o, "cephfs", s.CephFS, func(f *corev1.CephFSPersistentVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(f.Monitors), "")
-	})
+	needs(c, o, "cephfs", s.CephFS, "monitors")
 	needs(c, o, "iscsi", s.ISCSI, "targetPortal", "iqn")
 	needs(c, o, "cinder", s.Cinder, "volumeID")
 	check.Option(o, "fc", s.FC, c.fibreChannel)
@@ -79,12 +74,12 @@ func DriverName(c *check.Errors, name string, at *field.Path) {
 	}
 }
 
-// needs is Option for a source of which only texts are required, by their names in JSON.
+// needs is Option for a source of which only texts or lists are required, by their names in JSON.
 func needs[T any](c checks, o *check.OneOf, name string, source *T, required ...string) {
 	check.Option(o, name, source, func(source *T, at *field.Path) {
-		for _, text := range required {
-			f, _, _ := util.JSONField(reflect.TypeFor[T](), text)
-			c.Require(at.Child(text), reflect.ValueOf(source).Elem().FieldByIndex(f.Index).Interface().(string))
+		for _, name := range required {
+			f, _, _ := util.JSONField(reflect.TypeFor[T](), name)
+			c.Some(at.Child(name), reflect.ValueOf(source).Elem().FieldByIndex(f.Index).Len(), "")
 		}
 	})
 }

@@ -44,7 +44,7 @@ func EachContainer(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Cont
 // Validate checks the spec of a pod, whose name is empty if it is a template's, and adds the errors.
 func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.Path) {
 	c := checks{errors}
-	s := &podSpec{PodSpec: *spec, at: at, claims: map[string]bool{}}
+	s := &podSpec{PodSpec: *spec, at: at}
 	c.RequiredIf(s.TerminationGracePeriodSeconds == nil, at.Child("terminationGracePeriodSeconds"), "")
 	s.volumes = c.volumes(s.Volumes, pod, at.Child("volumes"))
 	c.claims(s)
@@ -108,11 +108,6 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 
 // claims checks the pod's resource claims and records their names.
 func (c checks) claims(s *podSpec) {
-	for _, claim := range s.ResourceClaims {
-		if claim.Name != "" {
-			s.claims[claim.Name] = true
-		}
-	}
 	names := check.Unique{}
 	for i, claim := range s.ResourceClaims {
 		at := s.at.Child("resourceClaims").Index(i)
@@ -128,6 +123,7 @@ func (c checks) claims(s *podSpec) {
 		check.IfSet(at.Child("resourceClaimName"), name, c.Name)
 		check.IfSet(at.Child("resourceClaimTemplateName"), template, c.Name)
 	}
+	s.claims = names
 }
 
 func (c checks) dns(s *podSpec, at *field.Path) {

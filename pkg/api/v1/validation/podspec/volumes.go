@@ -60,12 +60,9 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	needs(c, o, "glusterfs", v.Glusterfs, "endpoints", "path")
 	check.Option(o, "flocker", v.Flocker, c.flocker)
 	needs(c, o, "persistentVolumeClaim", v.PersistentVolumeClaim, "claimName")
-	check.Option(o, "rbd", v.RBD, func(r *corev1.RBDVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
-		c.Needs(at, "image", r.RBDImage)
-	})
+	needs(c, o, "rbd", v.RBD, "monitors", "image")
 	needs(c, o, "cinder", v.Cinder, "volumeID")
-	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) { c.Some(at.Child("monitors"), len(f.Monitors), "") })
+	needs(c, o, "cephfs", v.CephFS, "monitors")
 	needs(c, o, "quobyte", v.Quobyte, "volume")
 	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
 		c.mode(at.Child("defaultMode"), d.DefaultMode)
