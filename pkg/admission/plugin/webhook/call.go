@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,13 +86,9 @@ func (h *hook) denied(result *metav1.Status) error {
 	if status.Status == "" || status.Status == metav1.StatusSuccess {
 		status.Status = metav1.StatusFailure
 	}
-	why := ": " + status.Message
-	switch {
-	case status.Message != "":
-	case status.Reason != "":
-		why = ": " + string(status.Reason)
-	default:
-		why = " without explanation"
+	why := " without explanation"
+	if told := cmp.Or(status.Message, string(status.Reason)); told != "" {
+		why = ": " + told
 	}
 	status.Message = fmt.Sprintf("admission webhook %q denied the request%s", h.name, why)
 	return &apierrors.StatusError{ErrStatus: status}

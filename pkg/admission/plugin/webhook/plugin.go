@@ -79,6 +79,7 @@ type common struct {
 	stored   *plugin.Made[*hook]
 	observe  func(Call) // may be nil
 
+	objects storage.Interface // nil for none, in tests
 	matcher matching.Matcher
 	resolve services.Resolver
 	rights  authorizer.Authorizer
@@ -108,7 +109,7 @@ func (p *common) set(observe func(Call)) { p.observe = observe }
 
 // SetObjects implements plugin.WantsObjects.
 func (p *common) SetObjects(_, untraced storage.Interface, catalogs rest.Catalogs) {
-	p.stored.Store, p.matcher = untraced, matching.NewMatcher(untraced, catalogs)
+	p.objects, p.stored.Store, p.matcher = untraced, untraced, matching.NewMatcher(untraced, catalogs)
 }
 
 // SetAuthorizer implements plugin.WantsAuthorizer.
@@ -125,7 +126,7 @@ func (p *common) ReadOnce() error {
 
 // hooks returns the webhooks of now, in their order.
 func (p *common) hooks() ([]*hook, error) {
-	if p.stored.Store == nil { // in tests
+	if p.objects == nil {
 		return p.file, nil
 	}
 	stored, err := p.stored.Now()

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -134,15 +135,8 @@ var ValidateNodeUpdate = updates(func(c checks, now, old *corev1.Node) {
 		seen.Insert(address)
 	}
 	spec, was := &now.Spec, &old.Spec
-	cidrs := field.NewPath("spec", "podCIDRs")
-	const once = "node updates may not change podCIDR except from \"\" to valid"
-	if len(was.PodCIDRs) > 0 && len(was.PodCIDRs) != len(spec.PodCIDRs) {
-		c.Add(field.Forbidden(cidrs, once))
-	} else {
-		for i, cidr := range was.PodCIDRs {
-			c.Forbid(cidr != spec.PodCIDRs[i], cidrs, once)
-		}
-	}
+	c.Forbid(len(was.PodCIDRs) > 0 && !slices.Equal(was.PodCIDRs, spec.PodCIDRs), field.NewPath("spec", "podCIDRs"),
+		"node updates may not change podCIDR except from \"\" to valid")
 	c.Forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
 		"node updates may not change providerID except from \"\" to valid")
 	c.taints(spec.Taints)

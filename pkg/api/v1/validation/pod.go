@@ -197,11 +197,7 @@ func (c checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
 }
 
 func (c checks) fewerGates(now, old []corev1.PodSchedulingGate, at *field.Path) {
-	known := map[string]bool{}
-	for _, gate := range old {
-		known[gate.Name] = true
-	}
 	for i, gate := range now {
-		c.Forbid(!known[gate.Name], at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
+		c.Forbid(!slices.Contains(old, gate), at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
 	}
 }
