@@ -12,48 +12,45 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 )
 
+// What is checked of the minimum, of the maximum and of the ratio of an item. Claims have requests alone.
+var (
+	checksOfPods   = []func(usage) string{usage.minimum, usage.maximum, usage.ratio}
+	checksOfClaims = []func(usage) string{usage.minimum, usage.maximumRequest}
+)
+
 // checkLimits returns how a pod violates the limits of one object, in their order.
 func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) {
 	for i := range items {
 		switch item := &items[i]; item.Type {
 		case corev1.LimitTypeContainer:
 			for _, container := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-				errs = append(errs, checkItem(item, container.Resources)...)
+				errs = append(errs, checkItem(item, container.Resources.Requests, container.Resources.Limits, checksOfPods)...)
 			}
 		case corev1.LimitTypePod:
 			requests, limits := defaults.OfPod(&pod.Spec)
-			errs = append(errs, checkItem(item, corev1.ResourceRequirements{Requests: requests, Limits: limits})...)
+			errs = append(errs, checkItem(item, requests, limits, checksOfPods)...)
 		}
 	}
 	return errs
 }
 
-// checkClaim returns how a claim of storage violates the limits of one object. It has requests alone.
+// checkClaim returns how a claim of storage violates the limits of one object.
 func checkClaim(claim *corev1.PersistentVolumeClaim, items []corev1.LimitRangeItem) (errs []error) {
 	for i := range items {
 		if items[i].Type == corev1.LimitTypePersistentVolumeClaim {
-			errs = append(errs, checkBounds(&items[i], corev1.ResourceRequirements{Requests: claim.Spec.Resources.Requests}, usage.minimum, usage.maximumRequest, nil)...)
+			errs = append(errs, checkItem(&items[i], claim.Spec.Resources.Requests, nil, checksOfClaims)...)
 		}
 	}
 	return errs
 }
 
-// checkItem returns the violations of one item by a container or a pod.
-func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) []error {
-	return checkBounds(item, has, usage.minimum, usage.maximum, usage.ratio)
-}
-
-func checkBounds(item *corev1.LimitRangeItem, has corev1.ResourceRequirements, minimum, maximum, ratio func(usage) string) (errs []error) {
-	for _, one := range []struct {
-		enforced corev1.ResourceList
-		check    func(usage) string
-	}{{item.Min, minimum}, {item.Max, maximum}, {item.MaxLimitRequestRatio, ratio}} {
-		if one.check == nil {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(one.enforced)) {
-			used := usage{string(name), string(item.Type), one.enforced[name], in(has.Requests, name), in(has.Limits, name)}
-			if why := one.check(used); why != "" {
+// checkItem returns the violations of one item.
+func checkItem(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList, checks []func(usage) string) (errs []error) {
+	for i, check := range checks {
+		enforced := []corev1.ResourceList{item.Min, item.Max, item.MaxLimitRequestRatio}[i]
+		for _, name := range slices.Sorted(maps.Keys(enforced)) {
+			used := usage{string(name), string(item.Type), enforced[name], in(requests, name), in(limits, name)}
+			if why := check(used); why != "" {
 				errs = append(errs, errors.New(why))
 			}
 		}

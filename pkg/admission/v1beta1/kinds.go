@@ -65,7 +65,8 @@ func check(object admission.Object) field.ErrorList {
 // deleted stays so: only the second door removes its finalizers.
 func keep(after, before admission.Object) {
 	own, kept := validation.MetaOf(after), *validation.MetaOf(before)
-	kept.Name, kept.Namespace, kept.Labels, kept.Annotations, kept.OwnerReferences = own.Name, own.Namespace, own.Labels, own.Annotations, own.OwnerReferences
+	kept.Name, kept.Namespace = own.Name, own.Namespace
+	kept.Labels, kept.Annotations, kept.OwnerReferences = own.Labels, own.Annotations, own.OwnerReferences
 	if kept.DeletionTimestamp == nil {
 		kept.Finalizers = own.Finalizers
 	}

@@ -49,7 +49,9 @@ type plugin struct {
 var _ WantsAccounts = (*plugin)(nil)
 
 // New creates the plugin.
-var New = plugins.WithoutConfiguration(func() admission.Interface { return &plugin{Operations: admission.Operations{admission.Create}} })
+var New = plugins.WithoutConfiguration(func() admission.Interface {
+	return &plugin{Operations: admission.Operations{admission.Create}}
+})
 
 // SetAccounts implements WantsAccounts.
 func (p *plugin) SetAccounts(accounts Accounts) { p.accounts = accounts }

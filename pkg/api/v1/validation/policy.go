@@ -24,9 +24,9 @@ var (
 	}, func(binding *rbacv1.ClusterRoleBinding) rbacv1.RoleRef { return binding.RoleRef })
 )
 
-// whole returns the checks of a kind. A binding, of which roleOf returns the role, keeps it: a user who may change the subjects may
+// whole returns the checks of new objects of a kind, and of updates. A binding, of which roleOf returns the role, keeps it: a user who may change the subjects may
 // not be allowed to create a binding of another role.
-func whole[T metav1.Object](rules func(c checks, now T), roleOf func(T) rbacv1.RoleRef) (create func(T) field.ErrorList, update func(now, old T) field.ErrorList) {
+func whole[T metav1.Object](rules func(c checks, now T), roleOf func(T) rbacv1.RoleRef) (func(T) field.ErrorList, func(now, old T) field.ErrorList) {
 	return creates(rules), func(now, old T) field.ErrorList {
 		c := newChecks()
 		rules(c, now)
