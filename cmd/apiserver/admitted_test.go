@@ -41,8 +41,8 @@ func (r refusing) refuse(a *admission.Attributes, step admission.Step) error {
 
 // admitBy lets a plugin decide about the changes at both doors.
 func (d *doors) admitBy(plugin admission.Interface) {
-	var plugins admission.Plugins
-	plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+	plugins := admission.Plugins{}
+	plugins["Test"] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(d.t, err)
 	d.Second.Admission = chain

@@ -4,6 +4,9 @@
 package admission
 
 import (
+	"encoding/json"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +23,18 @@ const (
 	Update  Operation = "UPDATE"
 	Delete  Operation = "DELETE"
 	Connect Operation = "CONNECT" // to what is behind an object
+)
+
+// Operations are those that a plugin handles. A plugin embeds them to implement Interface.
+type Operations []Operation
+
+// Handles implements Interface.
+func (o Operations) Handles(operation Operation) bool { return slices.Contains(o, operation) }
+
+// The operations of many plugins.
+var (
+	Writes = Operations{Create, Update} // those that store an object
+	All    = Operations{Create, Update, Delete, Connect}
 )
 
 // Object is an object of today's API: a pointer to one of its types. It is the same type as rest.Object.
@@ -99,3 +114,17 @@ func Memory[Value any](a *Attributes, key any) *Value {
 	r.memory[key] = value
 	return value
 }
+
+// ConnectOptions makes an Object of the options of a Connect. Its metadata are empty, and not encoded. No plugin changes it.
+type ConnectOptions struct {
+	metav1.ObjectMeta
+	runtime.Object
+}
+
+// DeepCopyObject implements runtime.Object.
+func (o *ConnectOptions) DeepCopyObject() runtime.Object {
+	return &ConnectOptions{Object: o.Object.DeepCopyObject()}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o *ConnectOptions) MarshalJSON() ([]byte, error) { return json.Marshal(o.Object) }

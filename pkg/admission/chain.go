@@ -90,29 +90,18 @@ func (c *Chain) Each(do func(name string, plugin Interface)) {
 type Factory func(configuration json.RawMessage) (Interface, error)
 
 // Plugins are factories by name.
-type Plugins struct{ factories map[string]Factory }
-
-// Register adds a factory. It panics if the name is registered already.
-func (p *Plugins) Register(name string, factory Factory) {
-	if p.factories == nil {
-		p.factories = map[string]Factory{}
-	}
-	if p.factories[name] != nil {
-		panic("admission: two plugins have the name " + name)
-	}
-	p.factories[name] = factory
-}
+type Plugins map[string]Factory
 
 // Names returns the names of all plugins, sorted.
-func (p *Plugins) Names() []string { return slices.Sorted(maps.Keys(p.factories)) }
+func (p Plugins) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
 // New creates the plugins of a list, in its order. The error joins one for each plugin that is unknown
 // or has an invalid configuration.
-func (p *Plugins) New(names []string, configurations map[string]json.RawMessage) (*Chain, error) {
+func (p Plugins) New(names []string, configurations map[string]json.RawMessage) (*Chain, error) {
 	chain := &Chain{}
 	var errs []error
 	for _, name := range names {
-		factory := p.factories[name]
+		factory := p[name]
 		if factory == nil {
 			errs = append(errs, fmt.Errorf("there is no plugin %s", name))
 			continue

@@ -80,11 +80,11 @@ func (both) Handles(admission.Operation) bool { return true }
 
 // chainOf returns a chain of plugins, whose names are numbers.
 func chainOf(t *testing.T, plugins ...admission.Interface) *admission.Chain {
-	var known admission.Plugins
+	known := admission.Plugins{}
 	var names []string
 	for i, plugin := range plugins {
 		names = append(names, string(rune('a'+i)))
-		known.Register(names[i], func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+		known[names[i]] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 	}
 	chain, err := known.New(names, nil)
 	require.NoError(t, err)
@@ -264,16 +264,15 @@ func TestAPluginIsAskedOnlyOfTheResourcesThatItSelects(t *testing.T) {
 
 func TestAPluginThatIsWrongIsTold(t *testing.T) {
 	t.Parallel()
-	var known admission.Plugins
+	known := admission.Plugins{}
 	var given []string
 	make := func(configuration json.RawMessage) (admission.Interface, error) {
 		given = append(given, string(configuration))
 		return checking{}, nil
 	}
-	known.Register("Good", make)
-	known.Register("Bad", func(json.RawMessage) (admission.Interface, error) { return nil, errors.New("limits: is missing") })
+	known["Good"] = make
+	known["Bad"] = func(json.RawMessage) (admission.Interface, error) { return nil, errors.New("limits: is missing") }
 	assert.Equal(t, []string{"Bad", "Good"}, known.Names())
-	assert.Panics(t, func() { known.Register("Good", make) })
 	_, err := known.New([]string{"Good", "Bad", "Other"}, map[string]json.RawMessage{"Good": json.RawMessage(`{"a":1}`)})
 	assert.EqualError(t, err, "Bad: limits: is missing\nthere is no plugin Other")
 	assert.Equal(t, []string{`{"a":1}`}, given)

@@ -97,13 +97,13 @@ func TestThePluginsAreMadeOfTheirConfigurations(t *testing.T) {
 	t.Parallel()
 	read, err := ReadConfig(write(t, map[string]string{"config": head + "plugins: [{name: A, configuration: {a: 1}}]"}))
 	require.NoError(t, err)
-	var plugins Plugins
+	plugins := Plugins{}
 	got := map[string]string{}
 	for _, name := range []string{"A", "B"} {
-		plugins.Register(name, func(configuration json.RawMessage) (Interface, error) {
+		plugins[name] = func(configuration json.RawMessage) (Interface, error) {
 			got[name] = string(configuration)
 			return nil, nil
-		})
+		}
 	}
 	_, err = plugins.New([]string{"A", "B"}, read)
 	require.NoError(t, err)

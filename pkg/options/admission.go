@@ -74,7 +74,7 @@ func (o *AdmissionOptions) names() (names []string) {
 // otherwise only those of quotas and of nodes, because defaults are not for tasks. The namespace of all tasks exists, and tasks have no service accounts.
 func (o *AdmissionOptions) AtFirstDoor(name string) bool {
 	switch name {
-	case plugin.NameNamespaceExists, plugin.NameNamespaceLifecycle, serviceaccount.Name:
+	case "NamespaceExists", "NamespaceLifecycle", serviceaccount.Name:
 		return false
 	}
 	return len(o.Plugins) > 0 || name == resourcequota.Name || name == noderestriction.Name
@@ -113,42 +113,42 @@ var gonePlugins = map[string]string{
 
 func isGone(name string) bool { return gonePlugins[name] != "" }
 
-// pluginTable has all plugins, in the order in which they are asked.
+// pluginTable has all plugins, in the order in which they are asked. NamespaceLifecycle is the same as NamespaceExists.
 var pluginTable = []struct {
 	name      string
 	factory   admission.Factory
 	isDefault bool // at the second door
 }{
-	{plugin.NameAlwaysAdmit, plugin.NewAlwaysAdmit, false},
-	{plugin.NameNamespaceLifecycle, plugin.NewNamespaceExists, true},
-	{plugin.NameNamespaceExists, plugin.NewNamespaceExists, false},
-	{plugin.NameLimitRanger, plugin.NewLimitRanger, true},
+	{"AlwaysAdmit", plugin.NewAlwaysAdmit, false},
+	{"NamespaceLifecycle", plugin.NewNamespaceExists, true},
+	{"NamespaceExists", plugin.NewNamespaceExists, false},
+	{"LimitRanger", plugin.NewLimitRanger, true},
 	{serviceaccount.Name, serviceaccount.New, true},
 	{noderestriction.Name, noderestriction.New, false},
-	{plugin.NameTaintNodesByCondition, plugin.NewTaintNodesByCondition, true},
-	{plugin.NameAlwaysPullImages, plugin.NewAlwaysPullImages, false},
-	{plugin.NamePriority, plugin.NewPriority, true},
-	{plugin.NameDefaultTolerationSeconds, plugin.NewDefaultTolerationSeconds, true},
-	{plugin.NameDefaultStorageClass, plugin.NewDefaultStorageClass, true},
-	{plugin.NameStorageObjectInUseProtection, plugin.NewStorageObjectInUseProtection, true},
-	{plugin.NamePersistentVolumeClaimResize, plugin.NewPersistentVolumeClaimResize, true},
-	{plugin.NameRuntimeClass, plugin.NewRuntimeClass, true},
-	{plugin.NameCertificateApproval, plugin.NewCertificateApproval, true},
-	{plugin.NameCertificateSigning, plugin.NewCertificateSigning, true},
-	{plugin.NameCertificateSubject, plugin.NewCertificateSubjectRestriction, true},
-	{plugin.NameDefaultIngressClass, plugin.NewDefaultIngressClass, true},
+	{"TaintNodesByCondition", plugin.NewTaintNodesByCondition, true},
+	{"AlwaysPullImages", plugin.NewAlwaysPullImages, false},
+	{"Priority", plugin.NewPriority, true},
+	{"DefaultTolerationSeconds", plugin.NewDefaultTolerationSeconds, true},
+	{"DefaultStorageClass", plugin.NewDefaultStorageClass, true},
+	{"StorageObjectInUseProtection", plugin.NewStorageObjectInUseProtection, true},
+	{"PersistentVolumeClaimResize", plugin.NewPersistentVolumeClaimResize, true},
+	{"RuntimeClass", plugin.NewRuntimeClass, true},
+	{"CertificateApproval", plugin.NewCertificateApproval, true},
+	{"CertificateSigning", plugin.NewCertificateSigning, true},
+	{"CertificateSubjectRestriction", plugin.NewCertificateSubjectRestriction, true},
+	{"DefaultIngressClass", plugin.NewDefaultIngressClass, true},
 	{policy.NameMutating, policy.NewMutating, true},
 	{webhook.NameMutating, webhook.NewMutating, true},
 	{policy.NameValidating, policy.NewValidating, true},
 	{webhook.NameValidating, webhook.NewValidating, true},
-	{plugin.NameAlwaysDeny, plugin.NewAlwaysDeny, false},
+	{"AlwaysDeny", plugin.NewAlwaysDeny, false},
 	{resourcequota.Name, resourcequota.New, true},
 }
 
-func admissionPlugins() *admission.Plugins {
-	all := &admission.Plugins{}
+func admissionPlugins() admission.Plugins {
+	all := admission.Plugins{}
 	for _, row := range pluginTable {
-		all.Register(row.name, row.factory)
+		all[row.name] = row.factory
 	}
 	return all
 }

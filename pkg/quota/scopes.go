@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,21 +57,17 @@ func selects(scope corev1.ScopedResourceSelectorRequirement, value string) bool 
 
 // looksElsewhere reports whether a pod's affinity depends on pods of other namespaces.
 func looksElsewhere(affinity *corev1.Affinity) bool {
-	if affinity == nil {
-		return false
-	}
-	var terms []corev1.PodAffinityTerm
-	var weighted []corev1.WeightedPodAffinityTerm
-	if to := affinity.PodAffinity; to != nil {
-		terms, weighted = append(terms, to.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, to.PreferredDuringSchedulingIgnoredDuringExecution...)
-	}
-	if from := affinity.PodAntiAffinity; from != nil {
-		terms, weighted = append(terms, from.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, from.PreferredDuringSchedulingIgnoredDuringExecution...)
-	}
-	for _, one := range weighted {
-		terms = append(terms, one.PodAffinityTerm)
-	}
-	return slices.ContainsFunc(terms, func(term corev1.PodAffinityTerm) bool {
+	looks := func(term corev1.PodAffinityTerm) bool {
 		return len(term.Namespaces) > 0 || term.NamespaceSelector != nil
-	})
+	}
+	affinity = cmp.Or(affinity, &corev1.Affinity{})
+	for _, to := range []*corev1.PodAffinity{affinity.PodAffinity, (*corev1.PodAffinity)(affinity.PodAntiAffinity)} {
+		to = cmp.Or(to, &corev1.PodAffinity{})
+		preferred := func(one corev1.WeightedPodAffinityTerm) bool { return looks(one.PodAffinityTerm) }
+		if slices.ContainsFunc(to.RequiredDuringSchedulingIgnoredDuringExecution, looks) ||
+			slices.ContainsFunc(to.PreferredDuringSchedulingIgnoredDuringExecution, preferred) {
+			return true
+		}
+	}
+	return false
 }

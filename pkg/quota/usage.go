@@ -51,10 +51,7 @@ func addClaim(usage corev1.ResourceList, claim *corev1.PersistentVolumeClaim) {
 	if allocated := claim.Status.AllocatedResources[corev1.ResourceStorage]; allocated.Cmp(size) > 0 {
 		size = allocated.DeepCopy()
 	}
-	class, old := claim.Annotations[corev1.BetaStorageClassAnnotation]
-	if !old && claim.Spec.StorageClassName != nil {
-		class = *claim.Spec.StorageClassName
-	}
+	class := podsutil.ClassOf(claim)
 	if there {
 		usage[corev1.ResourceRequestsStorage] = size
 	}
@@ -75,12 +72,7 @@ func isOverdue(pod *corev1.Pod, now time.Time) bool {
 
 // addPod adds the requests and limits of a pod.
 func addPod(usage corev1.ResourceList, pod *corev1.Pod) {
-	requests := defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests })
-	limits := defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits })
-	if whole := pod.Spec.Resources; whole != nil {
-		maps.Copy(requests, whole.Requests)
-		maps.Copy(limits, whole.Limits)
-	}
+	requests, limits := defaults.OfPod(&pod.Spec)
 	for name, more := range pod.Spec.Overhead {
 		sum := more.DeepCopy()
 		sum.Add(requests[name])

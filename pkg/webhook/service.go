@@ -20,7 +20,8 @@ import (
 )
 
 // NewConfigured returns a client of the server that the configuration of a webhook names, and its URL. The query tells the
-// server the timeout of each call. An error names a field at the path, and contains no values.
+// server the timeout of each call. An error names a field at the path, and contains no values. The host of a service in the URL is
+// SERVICE.NAMESPACE.svc, the name in the certificate of the server; each connection goes to one of its addresses of that time.
 func NewConfigured(at *field.Path, config admissionregistrationv1.WebhookClientConfig, timeout time.Duration, resolve services.Resolver) (*Client, string, error) {
 	var authorities *x509.CertPool // nil for those of the system
 	if len(bytes.TrimSpace(config.CABundle)) > 0 {
@@ -51,27 +52,14 @@ func NewConfigured(at *field.Path, config admissionregistrationv1.WebhookClientC
 	if service.Path != nil {
 		target.Path = path.Join("/", *service.Path)
 	}
-	namespace, name := service.Namespace, service.Name
-	return NewAtService(target.String(), authorities, func(ctx context.Context) (string, error) {
+	client := NewAt(target.String(), authorities)
+	dial, namespace, name := client.http.DialContext, service.Namespace, service.Name
+	client.http.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) { // the address of now
 		addresses, err := resolve(ctx, namespace, name, port)
-		if err != nil {
-			return "", err
-		}
-		return services.Any(addresses), nil
-	}), target.String(), nil
-}
-
-// NewAtService is NewAt for a URL whose host is SERVICE.NAMESPACE.svc, the name in the certificate of the server. Each connection
-// goes to the address that the resolver returns at that time.
-func NewAtService(url string, authorities *x509.CertPool, resolve func(ctx context.Context) (string, error)) *Client {
-	client := NewAt(url, authorities)
-	dial := client.http.DialContext
-	client.http.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		at, err := resolve(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return dial(ctx, network, at)
+		return dial(ctx, network, services.Any(addresses))
 	}
-	return client
+	return client, target.String(), nil
 }

@@ -2,21 +2,15 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"kube2014/pkg/admission"
 )
 
-type alwaysAdmit struct{}
+type alwaysAdmit struct{ admission.Operations }
 
-// NewAlwaysAdmit creates a plugin that admits everything. It is an admission.Factory.
-func NewAlwaysAdmit(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(alwaysAdmit{}, configuration)
-}
-
-// Handles implements admission.Interface.
-func (alwaysAdmit) Handles(admission.Operation) bool { return true }
+// NewAlwaysAdmit creates a plugin that admits everything.
+var NewAlwaysAdmit = WithoutConfiguration(func() admission.Interface { return alwaysAdmit{admission.All} })
 
 // Admit implements admission.MutationInterface.
 func (alwaysAdmit) Admit(context.Context, *admission.Attributes) error { return nil }
@@ -24,15 +18,10 @@ func (alwaysAdmit) Admit(context.Context, *admission.Attributes) error { return 
 // Validate implements admission.ValidationInterface.
 func (alwaysAdmit) Validate(context.Context, *admission.Attributes) error { return nil }
 
-type alwaysDeny struct{}
+type alwaysDeny struct{ admission.Operations }
 
-// NewAlwaysDeny creates a plugin that refuses every change. It is an admission.Factory.
-func NewAlwaysDeny(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(alwaysDeny{}, configuration)
-}
-
-// Handles implements admission.Interface.
-func (alwaysDeny) Handles(admission.Operation) bool { return true }
+// NewAlwaysDeny creates a plugin that refuses every change.
+var NewAlwaysDeny = WithoutConfiguration(func() admission.Interface { return alwaysDeny{admission.All} })
 
 // Admit implements admission.MutationInterface. It leaves the delete of one object to Validate, so that
 // the client learns first if the object does not exist.

@@ -3,7 +3,6 @@ package plugin
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,20 +34,20 @@ type signerRights struct {
 var _ WantsAuthorizer = (*signerRights)(nil)
 
 // NewCertificateApproval creates a plugin that lets only those approve or deny a request for a certificate who may
-// approve those of its signer. It is an admission.Factory.
-func NewCertificateApproval(configuration json.RawMessage) (admission.Interface, error) {
+// approve those of its signer.
+var NewCertificateApproval = WithoutConfiguration(func() admission.Interface {
 	always := func(_, _ *certificatesv1.CertificateSigningRequest) bool { return true }
-	return WithoutConfiguration(&signerRights{scope: scope{onUpdate, "approval", certificateRequests}, verb: "approve", isConcerned: always}, configuration)
-}
+	return &signerRights{scope: scope{onUpdate, "approval", certificateRequests}, verb: "approve", isConcerned: always}
+})
 
 // NewCertificateSigning creates a plugin that lets only those set a certificate, or the conditions of a request for one,
-// who may sign those of its signer. It is an admission.Factory.
-func NewCertificateSigning(configuration json.RawMessage) (admission.Interface, error) {
+// who may sign those of its signer.
+var NewCertificateSigning = WithoutConfiguration(func() admission.Interface {
 	signs := func(now, old *certificatesv1.CertificateSigningRequest) bool {
 		return !bytes.Equal(now.Status.Certificate, old.Status.Certificate) || !equality.Semantic.DeepEqual(now.Status.Conditions, old.Status.Conditions)
 	}
-	return WithoutConfiguration(&signerRights{scope: scope{onUpdate, "status", certificateRequests}, verb: "sign", isConcerned: signs}, configuration)
-}
+	return &signerRights{scope: scope{onUpdate, "status", certificateRequests}, verb: "sign", isConcerned: signs}
+})
 
 // SetAuthorizer implements WantsAuthorizer.
 func (s *signerRights) SetAuthorizer(of authorizer.Authorizer) { s.authorizer = of }
@@ -79,10 +78,10 @@ func (s *signerRights) may(ctx context.Context, who *user.Info, signer string) b
 type subjectRestriction struct{ scope }
 
 // NewCertificateSubjectRestriction creates a plugin that refuses requests for certificates of clients that may do
-// everything. It is an admission.Factory.
-func NewCertificateSubjectRestriction(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(subjectRestriction{scope{operations: onCreate, resources: certificateRequests}}, configuration)
-}
+// everything.
+var NewCertificateSubjectRestriction = WithoutConfiguration(func() admission.Interface {
+	return subjectRestriction{on(onCreate, certificateRequests...)}
+})
 
 // Validate implements admission.ValidationInterface.
 func (subjectRestriction) Validate(_ context.Context, a *admission.Attributes) error {

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -12,13 +11,11 @@ import (
 	"kube2014/pkg/api/v1/validation/podspec"
 )
 
-type alwaysPullImages struct{ changes }
+type alwaysPullImages struct{ admission.Operations }
 
 // NewAlwaysPullImages creates a plugin that sets the pull policy Always, so that a pod cannot use a
-// private image that was pulled for another user. It is an admission.Factory.
-func NewAlwaysPullImages(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(alwaysPullImages{}, configuration)
-}
+// private image that was pulled for another user.
+var NewAlwaysPullImages = WithoutConfiguration(func() admission.Interface { return alwaysPullImages{admission.Writes} })
 
 // Admit implements admission.MutationInterface.
 func (alwaysPullImages) Admit(_ context.Context, a *admission.Attributes) error {

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -14,12 +13,11 @@ type defaultIngressClass struct {
 	*classes[*networkingv1.IngressClass]
 }
 
-// NewDefaultIngressClass creates a plugin that gives new ingresses without a class the one that is marked as default. It
-// is an admission.Factory.
-func NewDefaultIngressClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&defaultIngressClass{on(onCreate, networkingv1.Resource("ingresses")),
-		newClasses[*networkingv1.IngressClass](networkingv1.SchemeGroupVersion.WithKind("IngressClass"), "ingressclasses")}, configuration)
-}
+// NewDefaultIngressClass creates a plugin that gives new ingresses without a class the one that is marked as default.
+var NewDefaultIngressClass = WithoutConfiguration(func() admission.Interface {
+	return &defaultIngressClass{on(onCreate, networkingv1.Resource("ingresses")),
+		newClasses[*networkingv1.IngressClass](networkingv1.SchemeGroupVersion.WithKind("IngressClass"), "ingressclasses")}
+})
 
 // ingressClassAnnotation named the class of an ingress before there was a field.
 const ingressClassAnnotation = "kubernetes.io/ingress.class"

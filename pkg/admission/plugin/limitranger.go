@@ -22,7 +22,7 @@ import (
 // namespace. As in today's server, an update of a pod is limited only if it changes its resources, which only the first
 // door allows.
 type limitRanger struct {
-	changes
+	admission.Operations
 	limits *Objects[*corev1.LimitRange]
 }
 
@@ -33,7 +33,7 @@ var (
 
 // NewLimitRanger creates the plugin. It is an admission.Factory.
 func NewLimitRanger(configuration json.RawMessage) (admission.Interface, error) {
-	return &limitRanger{}, CheckNoConfiguration(configuration, "LimitRange")
+	return &limitRanger{Operations: admission.Writes}, CheckNoConfiguration(configuration, "LimitRange")
 }
 
 // SetObjects implements WantsObjects.

@@ -97,11 +97,11 @@ func assertSame(t *testing.T, want, got any) {
 }
 
 func openWith(t *testing.T, made ...admission.Interface) *Door {
-	var plugins admission.Plugins
+	plugins := admission.Plugins{}
 	var names []string
 	for i, plugin := range made {
 		names = append(names, string(rune('a'+i)))
-		plugins.Register(names[i], func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+		plugins[names[i]] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 	}
 	chain, err := plugins.New(names, nil)
 	require.NoError(t, err)

@@ -12,16 +12,23 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 )
 
+// What is checked of the minimum, of the maximum and of the ratio of an item. Claims have requests alone.
+var (
+	checksOfPods   = []func(usage) string{usage.minimum, usage.maximum, usage.ratio}
+	checksOfClaims = []func(usage) string{usage.minimum, usage.maximumRequest}
+)
+
 // checkLimits returns how a pod violates the limits of one object, in their order.
 func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) {
 	for i := range items {
 		switch item := &items[i]; item.Type {
 		case corev1.LimitTypeContainer:
 			for _, container := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-				errs = append(errs, checkItem(item, container.Resources)...)
+				errs = append(errs, checkItem(item, container.Resources.Requests, container.Resources.Limits, checksOfPods)...)
 			}
 		case corev1.LimitTypePod:
-			errs = append(errs, checkItem(item, resourcesOfPod(pod))...)
+			requests, limits := defaults.OfPod(&pod.Spec)
+			errs = append(errs, checkItem(item, requests, limits, checksOfPods)...)
 		}
 	}
 	return errs
@@ -29,47 +36,21 @@ func checkLimits(pod *corev1.Pod, items []corev1.LimitRangeItem) (errs []error) 
 
 // checkClaim returns how a claim of storage violates the limits of one object.
 func checkClaim(claim *corev1.PersistentVolumeClaim, items []corev1.LimitRangeItem) (errs []error) {
-	requests := claim.Spec.Resources.Requests
 	for i := range items {
-		if items[i].Type != corev1.LimitTypePersistentVolumeClaim {
-			continue
-		}
-		errs = append(errs, checkItem(&corev1.LimitRangeItem{Type: items[i].Type, Min: items[i].Min}, corev1.ResourceRequirements{Requests: requests})...)
-		for _, name := range slices.Sorted(maps.Keys(items[i].Max)) {
-			most, what := items[i].Max[name], fmt.Sprintf("maximum %s usage per %s is ", name, items[i].Type)
-			if request, isSet := requests[name]; !isSet {
-				errs = append(errs, errors.New(what+most.String()+".  No request is specified"))
-			} else if request.Cmp(most) > 0 {
-				errs = append(errs, errors.New(what+most.String()+", but request is "+request.String()))
-			}
+		if items[i].Type == corev1.LimitTypePersistentVolumeClaim {
+			errs = append(errs, checkItem(&items[i], claim.Spec.Resources.Requests, nil, checksOfClaims)...)
 		}
 	}
 	return errs
 }
 
-// resourcesOfPod returns the requests and limits of all containers together. Those of the whole pod
-// override them.
-func resourcesOfPod(pod *corev1.Pod) corev1.ResourceRequirements {
-	sum := corev1.ResourceRequirements{
-		Requests: defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }),
-		Limits:   defaults.Aggregate(&pod.Spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }),
-	}
-	if whole := pod.Spec.Resources; whole != nil {
-		maps.Copy(sum.Requests, whole.Requests)
-		maps.Copy(sum.Limits, whole.Limits)
-	}
-	return sum
-}
-
 // checkItem returns the violations of one item.
-func checkItem(item *corev1.LimitRangeItem, has corev1.ResourceRequirements) (errs []error) {
-	for _, one := range []struct {
-		enforced corev1.ResourceList
-		check    func(usage) string
-	}{{item.Min, usage.minimum}, {item.Max, usage.maximum}, {item.MaxLimitRequestRatio, usage.ratio}} {
-		for _, name := range slices.Sorted(maps.Keys(one.enforced)) {
-			used := usage{string(name), string(item.Type), one.enforced[name], in(has.Requests, name), in(has.Limits, name)}
-			if why := one.check(used); why != "" {
+func checkItem(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList, checks []func(usage) string) (errs []error) {
+	for i, check := range checks {
+		enforced := []corev1.ResourceList{item.Min, item.Max, item.MaxLimitRequestRatio}[i]
+		for _, name := range slices.Sorted(maps.Keys(enforced)) {
+			used := usage{string(name), string(item.Type), enforced[name], in(requests, name), in(limits, name)}
+			if why := check(used); why != "" {
 				errs = append(errs, errors.New(why))
 			}
 		}
@@ -94,27 +75,32 @@ type usage struct {
 }
 
 func (u usage) minimum() string {
-	what := fmt.Sprintf("minimum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
-	switch {
-	case u.request == nil:
-		return what + ".  No request is specified"
-	case u.request.Cmp(u.enforced) < 0:
-		return what + ", but request is " + u.request.String()
-	case u.limit != nil && u.limit.Cmp(u.enforced) < 0:
-		return what + ", but limit is " + u.limit.String()
-	}
-	return ""
+	return u.bound("minimum", -1, part{"request", u.request}, part{"limit", u.limit})
+}
+func (u usage) maximum() string {
+	return u.bound("maximum", 1, part{"limit", u.limit}, part{"request", u.request})
 }
 
-func (u usage) maximum() string {
-	what := fmt.Sprintf("maximum %s usage per %s is %s", u.resource, u.per, u.enforced.String())
-	switch {
-	case u.limit == nil:
-		return what + ".  No limit is specified"
-	case u.limit.Cmp(u.enforced) > 0:
-		return what + ", but limit is " + u.limit.String()
-	case u.request != nil && u.request.Cmp(u.enforced) > 0:
-		return what + ", but request is " + u.request.String()
+func (u usage) maximumRequest() string {
+	return u.bound("maximum", 1, part{"request", u.request}, part{})
+}
+
+// part is a request or a limit.
+type part struct {
+	name     string
+	quantity *resource.Quantity
+}
+
+// bound returns the violation of a bound: if the first part is missing, or if one of them is on the wrong side.
+func (u usage) bound(what string, wrong int, first, second part) string {
+	what = fmt.Sprintf("%s %s usage per %s is %s", what, u.resource, u.per, u.enforced.String())
+	if first.quantity == nil {
+		return what + ".  No " + first.name + " is specified"
+	}
+	for _, one := range []part{first, second} {
+		if one.quantity != nil && one.quantity.Cmp(u.enforced) == wrong {
+			return what + ", but " + one.name + " is " + one.quantity.String()
+		}
 	}
 	return ""
 }

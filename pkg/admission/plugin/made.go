@@ -66,7 +66,7 @@ func (m *Made[T]) Now() (*MadeOf[T], error) {
 
 // make returns what is made of a stored object: nothing if it cannot be read.
 func (m *Made[T]) make(stored *storage.Object) []T {
-	object, err := m.Codec.Out(stored.Object)
+	object, err := m.Decode(stored)
 	if err != nil {
 		log.Printf("%s %s decides nothing: %s", m.Kind, api.Quote(stored.Key().ID), api.Printable(err.Error(), ' '))
 		return nil

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,17 +23,15 @@ type Namespaces interface {
 type WantsNamespaces interface{ SetNamespaces(Namespaces) }
 
 type namespaceExists struct {
-	changes
+	admission.Operations
 	namespaces Namespaces
 }
 
 var _ WantsNamespaces = (*namespaceExists)(nil)
 
 // NewNamespaceExists creates a plugin that refuses to store objects in a namespace that does not exist, or new ones in
-// one that is being deleted. It is an admission.Factory.
-func NewNamespaceExists(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&namespaceExists{}, configuration)
-}
+// one that is being deleted.
+var NewNamespaceExists = WithoutConfiguration(func() admission.Interface { return &namespaceExists{Operations: admission.Writes} })
 
 // SetNamespaces implements WantsNamespaces.
 func (n *namespaceExists) SetNamespaces(namespaces Namespaces) { n.namespaces = namespaces }

@@ -89,11 +89,11 @@ func (o *Objects[T]) In(namespace string) (all []T, err error) {
 		return nil, err
 	}
 	for _, one := range stored {
-		object, err := o.Codec.Out(one.Object)
+		object, err := o.Decode(one)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, object.(T))
+		all = append(all, object)
 	}
 	return all, nil
 }
@@ -124,6 +124,11 @@ func (o *Objects[T]) out(stored *storage.Object, err error) (object T, _ error) 
 	case err != nil:
 		return object, o.failed(err)
 	}
+	return o.Decode(stored)
+}
+
+// Decode converts a stored object.
+func (o *Objects[T]) Decode(stored *storage.Object) (object T, err error) {
 	converted, err := o.Codec.Out(stored.Object)
 	if err != nil {
 		return object, err

@@ -14,35 +14,14 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// The names of the plugins. NamespaceLifecycle is the same as NamespaceExists.
-const (
-	NameAlwaysAdmit        = "AlwaysAdmit"
-	NameAlwaysDeny         = "AlwaysDeny"
-	NameAlwaysPullImages   = "AlwaysPullImages"
-	NameNamespaceExists    = "NamespaceExists"
-	NameNamespaceLifecycle = "NamespaceLifecycle"
-	NameLimitRanger        = "LimitRanger"
-
-	NameTaintNodesByCondition        = "TaintNodesByCondition"
-	NamePriority                     = "Priority"
-	NameDefaultTolerationSeconds     = "DefaultTolerationSeconds"
-	NameDefaultStorageClass          = "DefaultStorageClass"
-	NameStorageObjectInUseProtection = "StorageObjectInUseProtection"
-	NamePersistentVolumeClaimResize  = "PersistentVolumeClaimResize"
-	NameRuntimeClass                 = "RuntimeClass"
-	NameCertificateApproval          = "CertificateApproval"
-	NameCertificateSigning           = "CertificateSigning"
-	NameCertificateSubject           = "CertificateSubjectRestriction"
-	NameDefaultIngressClass          = "DefaultIngressClass"
-)
-
-// WithoutConfiguration returns a plugin, or an error if it has a configuration, whose author would
-// expect an effect.
-func WithoutConfiguration(plugin admission.Interface, configuration json.RawMessage) (admission.Interface, error) {
-	if configuration != nil {
-		return nil, errors.New("configuration: the plugin has none")
+// WithoutConfiguration returns the factory of a plugin that refuses a configuration: its author would expect an effect.
+func WithoutConfiguration(create func() admission.Interface) admission.Factory {
+	return func(configuration json.RawMessage) (admission.Interface, error) {
+		if configuration != nil {
+			return nil, errors.New("configuration: the plugin has none")
+		}
+		return create(), nil
 	}
-	return plugin, nil
 }
 
 // CheckNoConfiguration returns an error for a configuration of a plugin that decides by the objects of a kind.
@@ -53,17 +32,9 @@ func CheckNoConfiguration(configuration json.RawMessage, kind string) error {
 	return nil
 }
 
-// changes handles the operations that store an object.
-type changes struct{}
-
-// Handles implements admission.Interface.
-func (changes) Handles(operation admission.Operation) bool {
-	return operation == admission.Create || operation == admission.Update
-}
-
 // scope is what a plugin decides about. It implements admission.Interface and admission.Selective.
 type scope struct {
-	operations  []admission.Operation
+	admission.Operations
 	subresource string
 	resources   []schema.GroupResource
 }
@@ -72,19 +43,13 @@ var _ admission.Selective = scope{}
 
 // The operations of plugins.
 var (
-	onCreate  = []admission.Operation{admission.Create}
-	onUpdate  = []admission.Operation{admission.Update}
-	onChanges = []admission.Operation{admission.Create, admission.Update}
+	onCreate = admission.Operations{admission.Create}
+	onUpdate = admission.Operations{admission.Update}
 )
 
 // on returns a scope without subresources.
-func on(operations []admission.Operation, resources ...schema.GroupResource) scope {
-	return scope{operations: operations, resources: resources}
-}
-
-// Handles implements admission.Interface.
-func (s scope) Handles(operation admission.Operation) bool {
-	return slices.Contains(s.operations, operation)
+func on(operations admission.Operations, resources ...schema.GroupResource) scope {
+	return scope{Operations: operations, resources: resources}
 }
 
 // Selects implements admission.Selective.

@@ -55,8 +55,8 @@ func (n twoNamespaces) MayCreate(namespace string, resource schema.GroupResource
 // K53.
 func TestAPluginThatHasNoConfigurationTakesNone(t *testing.T) {
 	t.Parallel()
-	for name, factory := range map[string]admission.Factory{NameAlwaysAdmit: NewAlwaysAdmit, NameAlwaysDeny: NewAlwaysDeny,
-		NameAlwaysPullImages: NewAlwaysPullImages, NameNamespaceExists: existing} {
+	for name, factory := range map[string]admission.Factory{"AlwaysAdmit": NewAlwaysAdmit, "AlwaysDeny": NewAlwaysDeny,
+		"AlwaysPullImages": NewAlwaysPullImages, "NamespaceExists": existing} {
 		_, err := factory(json.RawMessage(`{"secret":"x"}`))
 		assert.EqualError(t, err, "configuration: the plugin has none", name)
 	}

@@ -3,7 +3,6 @@ package plugin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,11 +17,11 @@ type priority struct {
 }
 
 // NewPriority creates a plugin that sets the priority of pods by their classes, and keeps a second class from being the
-// default. It is an admission.Factory.
-func NewPriority(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&priority{on(onChanges, corev1.Resource("pods"), schedulingv1.Resource("priorityclasses")),
-		newClasses[*schedulingv1.PriorityClass](schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "priorityclasses")}, configuration)
-}
+// default.
+var NewPriority = WithoutConfiguration(func() admission.Interface {
+	return &priority{on(admission.Writes, corev1.Resource("pods"), schedulingv1.Resource("priorityclasses")),
+		newClasses[*schedulingv1.PriorityClass](schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "priorityclasses")}
+})
 
 // Admit implements admission.MutationInterface. An update may leave out what a new pod got.
 func (p *priority) Admit(_ context.Context, a *admission.Attributes) error {

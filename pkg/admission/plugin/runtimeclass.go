@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,11 +20,11 @@ type runtimeClass struct {
 }
 
 // NewRuntimeClass creates a plugin that gives new pods the overhead, the node selector and the tolerations of their
-// runtime class, and refuses another overhead. It is an admission.Factory.
-func NewRuntimeClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&runtimeClass{on(onCreate, corev1.Resource("pods")),
-		newClasses[*nodev1.RuntimeClass](nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), "runtimeclasses")}, configuration)
-}
+// runtime class, and refuses another overhead.
+var NewRuntimeClass = WithoutConfiguration(func() admission.Interface {
+	return &runtimeClass{on(onCreate, corev1.Resource("pods")),
+		newClasses[*nodev1.RuntimeClass](nodev1.SchemeGroupVersion.WithKind("RuntimeClass"), "runtimeclasses")}
+})
 
 var errOverhead = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 

@@ -1,9 +1,7 @@
 package plugin
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -12,6 +10,7 @@ import (
 
 	"kube2014/pkg/admission"
 	v1 "kube2014/pkg/api/v1"
+	podsutil "kube2014/pkg/util/pods"
 )
 
 var claims = corev1.Resource("persistentvolumeclaims")
@@ -22,17 +21,14 @@ type storageClasses struct {
 	*classes[*storagev1.StorageClass]
 }
 
-func newStorageClasses(operations []admission.Operation) storageClasses {
+func newStorageClasses(operations admission.Operations) storageClasses {
 	return storageClasses{on(operations, claims), newClasses[*storagev1.StorageClass](storagev1.SchemeGroupVersion.WithKind("StorageClass"), "storageclasses")}
 }
 
 type defaultStorageClass struct{ storageClasses }
 
-// NewDefaultStorageClass creates a plugin that gives new claims without a class the one that is marked as default. It is
-// an admission.Factory.
-func NewDefaultStorageClass(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&defaultStorageClass{newStorageClasses(onCreate)}, configuration)
-}
+// NewDefaultStorageClass creates a plugin that gives new claims without a class the one that is marked as default.
+var NewDefaultStorageClass = WithoutConfiguration(func() admission.Interface { return &defaultStorageClass{newStorageClasses(onCreate)} })
 
 // The annotations of a default class, and its elder.
 const (
@@ -42,11 +38,8 @@ const (
 
 // Admit implements admission.MutationInterface.
 func (d *defaultStorageClass) Admit(_ context.Context, a *admission.Attributes) error {
-	claim, isClaim := a.Object.(*corev1.PersistentVolumeClaim)
-	if !isClaim || claim.Spec.StorageClassName != nil {
-		return nil
-	}
-	if _, named := claim.Annotations[corev1.BetaStorageClassAnnotation]; named {
+	claim := a.Object.(*corev1.PersistentVolumeClaim)
+	if _, named := claim.Annotations[corev1.BetaStorageClassAnnotation]; named || claim.Spec.StorageClassName != nil {
 		return nil
 	}
 	class, err := d.marked(isDefaultClass, isDefaultClassBeta)
@@ -59,10 +52,10 @@ func (d *defaultStorageClass) Admit(_ context.Context, a *admission.Attributes) 
 type inUse struct{ scope }
 
 // NewStorageObjectInUseProtection creates a plugin that gives new claims, volumes and classes of their attributes a
-// finalizer, so that they stay while they are used. Package volumeprotection removes it. It is an admission.Factory.
-func NewStorageObjectInUseProtection(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(inUse{on(onCreate, claims, corev1.Resource("persistentvolumes"), storagev1.Resource("volumeattributesclasses"))}, configuration)
-}
+// finalizer, so that they stay while they are used. Package volumeprotection removes it.
+var NewStorageObjectInUseProtection = WithoutConfiguration(func() admission.Interface {
+	return inUse{on(onCreate, claims, corev1.Resource("persistentvolumes"), storagev1.Resource("volumeattributesclasses"))}
+})
 
 // Admit implements admission.MutationInterface.
 func (inUse) Admit(_ context.Context, a *admission.Attributes) error {
@@ -74,7 +67,7 @@ func (inUse) Admit(_ context.Context, a *admission.Attributes) error {
 		finalizer = v1.VolumeFinalizer
 	case *storagev1.VolumeAttributesClass:
 		finalizer = v1.AttributesClassFinalizer
-	default:
+	default: // a custom resource of that group
 		return nil
 	}
 	if has := a.Object.GetFinalizers(); !slices.Contains(has, finalizer) {
@@ -86,23 +79,19 @@ func (inUse) Admit(_ context.Context, a *admission.Attributes) error {
 type resize struct{ storageClasses }
 
 // NewPersistentVolumeClaimResize creates a plugin that lets claims grow only if they are bound and their class allows it.
-// It is an admission.Factory.
-func NewPersistentVolumeClaimResize(configuration json.RawMessage) (admission.Interface, error) {
-	return WithoutConfiguration(&resize{newStorageClasses(onUpdate)}, configuration)
-}
+var NewPersistentVolumeClaimResize = WithoutConfiguration(func() admission.Interface { return &resize{newStorageClasses(onUpdate)} })
 
 // Validate implements admission.ValidationInterface.
 func (r *resize) Validate(_ context.Context, a *admission.Attributes) error {
-	claim, isClaim := a.Object.(*corev1.PersistentVolumeClaim)
-	old, wasClaim := a.OldObject.(*corev1.PersistentVolumeClaim)
-	if !isClaim || !wasClaim || claim.Spec.Resources.Requests.Storage().Cmp(*old.Spec.Resources.Requests.Storage()) <= 0 {
+	claim, old := a.Object.(*corev1.PersistentVolumeClaim), a.OldObject.(*corev1.PersistentVolumeClaim)
+	if claim.Spec.Resources.Requests.Storage().Cmp(*old.Spec.Resources.Requests.Storage()) <= 0 {
 		return nil
 	}
 	if old.Status.Phase != corev1.ClaimBound {
 		return admission.Forbidden(a, errors.New("Only bound persistent volume claims can be expanded")) //lint:ignore ST1005 the words of today's server
 	}
 	var class *storagev1.StorageClass
-	if name := classOf(claim); name != "" && name == classOf(old) {
+	if name := podsutil.ClassOf(claim); name != "" && name == podsutil.ClassOf(old) {
 		var err error
 		if class, err = r.get(name); err != nil {
 			return err
@@ -112,12 +101,4 @@ func (r *resize) Validate(_ context.Context, a *admission.Attributes) error {
 		return admission.Forbidden(a, errors.New("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"))
 	}
 	return nil
-}
-
-// classOf returns the name of a claim's class, "" for none.
-func classOf(claim *corev1.PersistentVolumeClaim) string {
-	if name, named := claim.Annotations[corev1.BetaStorageClassAnnotation]; named {
-		return name
-	}
-	return *cmp.Or(claim.Spec.StorageClassName, new(""))
 }

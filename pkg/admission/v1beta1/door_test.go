@@ -55,8 +55,8 @@ type opened struct {
 }
 
 func open(t *testing.T, p plugin) *opened {
-	var plugins admission.Plugins
-	plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return p, nil })
+	plugins := admission.Plugins{}
+	plugins["Test"] = func(json.RawMessage) (admission.Interface, error) { return p, nil }
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(t, err)
 	objects := registry.MakeRegistry(memory.New(1))

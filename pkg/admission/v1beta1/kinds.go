@@ -1,6 +1,7 @@
 package v1beta1
 
 import (
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,19 +47,6 @@ func kindOf[T any, P interface {
 	}
 }
 
-// keepStatus keeps the status of an object, and the machine of a pod.
-func keepStatus(after, before admission.Object) {
-	switch after := after.(type) {
-	case *corev1.Pod:
-		pod := before.(*corev1.Pod)
-		after.Status, after.Spec.NodeName = pod.Status, pod.Spec.NodeName
-	case *corev1.ReplicationController:
-		after.Status = before.(*corev1.ReplicationController).Status
-	case *corev1.Service:
-		after.Status = before.(*corev1.Service).Status
-	}
-}
-
 // check sets the defaults of an object and validates it by the rules of today's API.
 func check(object admission.Object) field.ErrorList {
 	v1.Scheme.Default(object)
@@ -73,22 +61,20 @@ func check(object admission.Object) field.ErrorList {
 	}
 }
 
-// keep restores the fields that only the server may set. An object that is being deleted stays so: only the
-// second door removes its finalizers.
+// keep restores what only the server may set: the status, most of the metadata, and the machine of a pod. An object that is being
+// deleted stays so: only the second door removes its finalizers.
 func keep(after, before admission.Object) {
-	after.SetUID(before.GetUID())
-	after.SetResourceVersion(before.GetResourceVersion())
-	after.SetCreationTimestamp(before.GetCreationTimestamp())
-	after.SetGeneration(before.GetGeneration())
-	after.SetGenerateName(before.GetGenerateName())
-	after.SetManagedFields(before.GetManagedFields())
-	after.SetSelfLink(before.GetSelfLink())
-	after.SetDeletionTimestamp(before.GetDeletionTimestamp())
-	after.SetDeletionGracePeriodSeconds(before.GetDeletionGracePeriodSeconds())
-	if before.GetDeletionTimestamp() != nil {
-		after.SetFinalizers(before.GetFinalizers())
+	own, kept := validation.MetaOf(after), *validation.MetaOf(before)
+	kept.Name, kept.Namespace = own.Name, own.Namespace
+	kept.Labels, kept.Annotations, kept.OwnerReferences = own.Labels, own.Annotations, own.OwnerReferences
+	if kept.DeletionTimestamp == nil {
+		kept.Finalizers = own.Finalizers
 	}
-	keepStatus(after, before)
+	*own = kept
+	reflect.ValueOf(after).Elem().FieldByName("Status").Set(reflect.ValueOf(before).Elem().FieldByName("Status"))
+	if pod, isPod := after.(*corev1.Pod); isPod {
+		pod.Spec.NodeName = before.(*corev1.Pod).Spec.NodeName
+	}
 }
 
 // complete sets the defaults of an object, and returns an error if plugins have broken a rule of today's API.

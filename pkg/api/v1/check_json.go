@@ -42,19 +42,10 @@ func (c checks) of(t reflect.Type) (_ check, ok bool) {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return c.each(t, func(v reflect.Value, inner check) bool { return v.IsNil() || inner(v.Elem()) })
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		return c.each(t, func(v reflect.Value, inner check) bool {
-			for i := range v.Len() {
-				if !inner(v.Index(i)) {
-					return false
-				}
-			}
-			return true
-		})
-	case reflect.Map:
-		return c.each(t, func(v reflect.Value, inner check) bool {
-			for entry := v.MapRange(); entry.Next(); {
-				if !inner(entry.Value()) {
+			for _, entry := range v.Seq2() {
+				if !inner(entry) {
 					return false
 				}
 			}

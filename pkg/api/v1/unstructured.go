@@ -55,28 +55,16 @@ func (c withoutType) Out(object api.Object) (runtime.Object, error) {
 	var known metav1.ObjectMeta
 	outMeta(&known, whole)
 	metadata["name"], metadata["uid"], metadata["creationTimestamp"] = known.Name, string(known.UID), known.CreationTimestamp.ToUnstructured()
-	setString(metadata, "namespace", known.Namespace)
-	setString(metadata, "resourceVersion", known.ResourceVersion)
-	setTexts(metadata, "labels", whole.Labels)
-	setTexts(metadata, "annotations", known.Annotations)
-	return c.versions.FromStored(&unstructured.Unstructured{Object: out})
-}
-
-func setString(into map[string]any, name, value string) {
-	if value != "" {
-		into[name] = value
+	own := &unstructured.Unstructured{Object: out}
+	own.SetNamespace(known.Namespace)
+	own.SetResourceVersion(known.ResourceVersion)
+	if len(whole.Labels) > 0 {
+		own.SetLabels(whole.Labels)
 	}
-}
-
-func setTexts(into map[string]any, name string, values map[string]string) {
-	if len(values) == 0 {
-		return
+	if len(known.Annotations) > 0 {
+		own.SetAnnotations(known.Annotations)
 	}
-	texts := make(map[string]any, len(values))
-	for key, value := range values {
-		texts[key] = value
-	}
-	into[name] = texts
+	return c.versions.FromStored(own)
 }
 
 // inAny are the members of the metadata that are not in the remainder. The store sets the version.

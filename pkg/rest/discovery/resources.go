@@ -76,7 +76,7 @@ func endpoints(c *check.Errors, slice *discoveryv1.EndpointSlice, at *field.Path
 			validation.EndpointAddress(c, at.Child("addresses"), j, slice.AddressType, address)
 		}
 		if endpoint.NodeName != nil {
-			c.Name(at.Child("nodeName"), *endpoint.NodeName, false)
+			c.Name(at.Child("nodeName"), *endpoint.NodeName)
 		}
 		if endpoint.Hostname != nil {
 			c.Label(at.Child("hostname"), *endpoint.Hostname)

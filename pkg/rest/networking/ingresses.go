@@ -43,7 +43,7 @@ var ingresses = generic.Kind[*networkingv1.Ingress]{
 		}
 		class := spec.IngressClassName
 		if class != nil {
-			c.Name(at.Child("ingressClassName"), *class, false)
+			c.Name(at.Child("ingressClassName"), *class)
 		}
 		annotation, annotated := now.Annotations[classAnnotation]
 		c.InvalidIf(old == nil && class != nil && annotated && annotation != *class, field.NewPath("annotations").Child(classAnnotation), annotation,

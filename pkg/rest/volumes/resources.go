@@ -78,12 +78,12 @@ var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))
-		c.Name(specPath.Child("nodeName"), spec.NodeName, false)
+		c.Name(specPath.Child("nodeName"), spec.NodeName)
 		inline, volume, at := spec.Source.InlineVolumeSpec, spec.Source.PersistentVolumeName, specPath.Child("source")
 		c.RequiredIf(inline == nil && volume == nil, at, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
 		c.Forbid(inline != nil && volume != nil, at, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
 		if volume != nil {
-			c.Name(at.Child("persistentVolumeName"), *volume, false)
+			c.Name(at.Child("persistentVolumeName"), *volume)
 		}
 	},
 }
@@ -139,7 +139,7 @@ var capacities = generic.Kind[*storagev1.CSIStorageCapacity]{
 		if now.NodeTopology != nil {
 			c.Selector(field.NewPath("nodeTopology"), now.NodeTopology)
 		}
-		c.Name(field.NewPath("storageClassName"), now.StorageClassName, false)
+		c.Name(field.NewPath("storageClassName"), now.StorageClassName)
 		if size := now.Capacity; size != nil {
 			c.InvalidIf(size.Sign() < 0, field.NewPath("capacity"), size.String(), "must be greater than or equal to 0")
 		}

@@ -18,6 +18,12 @@ func Condition(conditions []corev1.PodCondition, conditionType corev1.PodConditi
 	return nil
 }
 
+// IsMirror reports whether a pod only shows one that a kubelet runs by itself, and must stay as that is.
+func IsMirror(pod *corev1.Pod) bool {
+	_, is := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return is
+}
+
 // IsSidecar reports whether an init container runs on beside the others.
 func IsSidecar(container *corev1.Container) bool {
 	return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways

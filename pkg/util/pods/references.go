@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"cmp"
 	"iter"
 
 	corev1 "k8s.io/api/core/v1"
@@ -132,4 +133,12 @@ func ClaimName(pod *corev1.Pod, volume *corev1.Volume) string {
 		return pod.Name + "-" + volume.Name
 	}
 	return ""
+}
+
+// ClassOf returns the name of the storage class of a claim, which an old annotation may have, "" for none.
+func ClassOf(claim *corev1.PersistentVolumeClaim) string {
+	if name, named := claim.Annotations[corev1.BetaStorageClassAnnotation]; named {
+		return name
+	}
+	return *cmp.Or(claim.Spec.StorageClassName, new(""))
 }

@@ -83,9 +83,7 @@ func (c *Change) namespaceMembers() (any, error) {
 	if err != nil || namespace == nil {
 		return nil, err
 	}
-	seen := &corev1.Namespace{ObjectMeta: namespace.ObjectMeta, Spec: namespace.Spec, Status: namespace.Status}
-	seen.OwnerReferences, seen.ManagedFields = nil, nil
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(seen)
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(plugincel.CreateNamespaceObject(namespace))
 }
 
 // members returns those of an object, or null.

@@ -32,10 +32,8 @@ func (*plugin) checkNode(_ context.Context, c change) error {
 		}
 		return nil
 	}
-	old, wasNode := c.OldObject.(*corev1.Node)
+	old := c.OldObject.(*corev1.Node)
 	switch {
-	case !wasNode:
-		return c.refuse("the old object is no Node")
 	case now.Spec.ConfigSource != nil && !equality.Semantic.DeepEqual(now.Spec.ConfigSource, old.Spec.ConfigSource):
 		return c.refuse("node %q is not allowed to update configSource to a new non-nil configSource", c.node)
 	case !equality.Semantic.DeepEqual(now.Spec.Taints, old.Spec.Taints):

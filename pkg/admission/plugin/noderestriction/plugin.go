@@ -4,8 +4,6 @@ package noderestriction
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -30,6 +28,7 @@ import (
 const Name = "NodeRestriction"
 
 type plugin struct {
+	admission.Operations
 	authorizer authorizer.Authorizer
 	pods       *plugins.Objects[*corev1.Pod]
 	nodes      *plugins.Objects[*corev1.Node]
@@ -44,10 +43,10 @@ var (
 	_ admission.Selective     = (*plugin)(nil)
 )
 
-// New creates the plugin. It is an admission.Factory.
-func New(configuration json.RawMessage) (admission.Interface, error) {
-	return plugins.WithoutConfiguration(&plugin{}, configuration)
-}
+// New creates the plugin.
+var New = plugins.WithoutConfiguration(func() admission.Interface {
+	return &plugin{Operations: admission.Operations{admission.Create, admission.Update, admission.Delete}}
+})
 
 // SetAuthorizer implements plugins.WantsAuthorizer.
 func (p *plugin) SetAuthorizer(of authorizer.Authorizer) { p.authorizer = of }
@@ -61,9 +60,6 @@ func (p *plugin) SetObjects(_, untraced storage.Interface, _ rest.Catalogs) {
 	p.volumes = plugins.NewObjects[*corev1.PersistentVolume](untraced, "persistentvolumes", core.WithKind("PersistentVolume"))
 	p.drivers = plugins.NewObjects[*storagev1.CSIDriver](untraced, "csidrivers", storagev1.SchemeGroupVersion.WithKind("CSIDriver"))
 }
-
-// Handles implements admission.Interface.
-func (*plugin) Handles(operation admission.Operation) bool { return operation != admission.Connect }
 
 // change is a change by a node.
 type change struct {
@@ -150,7 +146,7 @@ func (*plugin) checkRequest(_ context.Context, c change) error {
 	}
 	request, isRequest := c.Object.(*certificatesv1.CertificateSigningRequest)
 	if !isRequest {
-		return admission.Forbidden(c.Attributes, errors.New("the object is no CertificateSigningRequest"))
+		return c.refuse("the object is no CertificateSigningRequest")
 	}
 	if !slices.Contains(ofNodes, request.Spec.SignerName) {
 		return nil

@@ -48,8 +48,8 @@ func refused(t *testing.T, stored *corev1.Pod, a admission.Attributes) string {
 	require.NoError(t, err)
 	created.(plugins.WantsObjects).SetObjects(store, store, rest.Catalogs{})
 	created.(plugins.WantsAuthorizer).SetAuthorizer(allows{})
-	var all admission.Plugins
-	all.Register(Name, func(json.RawMessage) (admission.Interface, error) { return created, nil })
+	all := admission.Plugins{}
+	all[Name] = func(json.RawMessage) (admission.Interface, error) { return created, nil }
 	chain, err := all.New([]string{Name}, nil)
 	require.NoError(t, err)
 	a.User = &user.Info{Name: "system:node:m", Groups: []string{user.Nodes}}

@@ -2,15 +2,17 @@ package noderestriction
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/admission"
+	plugins "kube2014/pkg/admission/plugin"
+	"kube2014/pkg/util/pods"
 )
 
 // checkPod lets a node create and delete mirror pods, tell the status of its pods, and evict them.
@@ -40,7 +42,7 @@ func (p *plugin) checkMirror(c change) error {
 	if !isPod {
 		return c.refuse("the object is no Pod")
 	}
-	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; !isMirror {
+	if !pods.IsMirror(pod) {
 		return c.refuse("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, c.node)
 	}
 	if pod.Spec.NodeName != c.node {
@@ -63,28 +65,23 @@ func (p *plugin) checkOwner(c change, pod *corev1.Pod) error {
 	if len(pod.OwnerReferences) > 1 {
 		return c.refuse("node %q can only create pods with a single owner reference set to itself", c.node)
 	}
-	if len(pod.OwnerReferences) == 0 {
-		return c.refuse("node %q can only create pods with an owner reference set to itself", c.node)
+	owner := metav1.OwnerReference{}
+	if len(pod.OwnerReferences) == 1 {
+		owner = pod.OwnerReferences[0]
 	}
-	switch owner := pod.OwnerReferences[0]; {
+	switch {
 	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != c.node:
 		return c.refuse("node %q can only create pods with an owner reference set to itself", c.node)
 	case owner.Controller == nil || !*owner.Controller:
 		return c.refuse("node %q can only create pods with a controller owner reference set to itself", c.node)
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
 		return c.refuse("node %q must not set blockOwnerDeletion on an owner reference", c.node)
-	default:
-		node, err := p.nodes.Get("", c.node)
-		switch {
-		case err != nil:
-			return err
-		case node == nil:
-			return apierrors.NewNotFound(corev1.Resource("node"), c.node)
-		case owner.UID != node.UID:
-			return c.refuse("node %s UID mismatch: expected %s got %s", c.node, owner.UID, node.UID)
-		}
-		return nil
 	}
+	node, err := need(p.nodes, "", c.node, apierrors.NewNotFound(corev1.Resource("node"), c.node))
+	if err == nil && owner.UID != node.UID {
+		err = c.refuse("node %s UID mismatch: expected %s got %s", c.node, owner.UID, node.UID)
+	}
+	return err
 }
 
 func checkStatus(c change) error {
@@ -95,13 +92,11 @@ func checkStatus(c change) error {
 	if !wasPod || old.Spec.NodeName != c.node {
 		return c.refuse("node %q can only update pod status for pods with spec.nodeName set to itself", c.node)
 	}
-	now, isPod := c.Object.(*corev1.Pod)
+	now := c.Object.(*corev1.Pod)
 	switch {
-	case !isPod:
-		return c.refuse("the object is no Pod")
 	case !maps.Equal(old.Labels, now.Labels):
 		return c.refuse("node %q cannot update labels through pod status", c.node)
-	case !slices.EqualFunc(old.Status.ResourceClaimStatuses, now.Status.ResourceClaimStatuses, isSame):
+	case !equality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, now.Status.ResourceClaimStatuses):
 		return c.refuse("node %q cannot update resource claim statues", c.node) // as today's server spells it
 	case !equality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, now.Status.ExtendedResourceClaimStatus):
 		return c.refuse("node %q cannot update extended resource claim status", c.node)
@@ -109,29 +104,32 @@ func checkStatus(c change) error {
 	return nil
 }
 
-func isSame(a, b corev1.PodResourceClaimStatus) bool { return equality.Semantic.DeepEqual(a, b) }
-
 func (p *plugin) checkEviction(c change) error {
 	if c.Operation != admission.Create {
 		return c.refuse("unexpected operation %s", c.Operation)
 	}
 	pod, err := p.podNamed(c, c.Name)
-	switch {
-	case err != nil:
-		return err
-	case pod.Spec.NodeName != c.node:
-		return c.refuse("node %s can only evict pods with spec.nodeName set to itself", c.node)
+	if err == nil && pod.Spec.NodeName != c.node {
+		err = c.refuse("node %s can only evict pods with spec.nodeName set to itself", c.node)
 	}
-	return nil
+	return err
 }
 
 // podNamed returns a pod in the namespace of a change, or the NotFound status.
 func (p *plugin) podNamed(c change, name string) (*corev1.Pod, error) {
-	pod, err := p.pods.Get(c.Namespace, name)
-	if err == nil && pod == nil {
-		err = apierrors.NewNotFound(corev1.Resource("pod"), name)
+	return need(p.pods, c.Namespace, name, apierrors.NewNotFound(corev1.Resource("pod"), name))
+}
+
+// need returns an object, or an error if there is none.
+func need[T interface {
+	comparable
+	runtime.Object
+}](of *plugins.Objects[T], namespace, name string, none error) (T, error) {
+	object, err := of.Get(namespace, name)
+	if err == nil && object == *new(T) {
+		err = none
 	}
-	return pod, err
+	return object, err
 }
 
 // checkClaim lets a node tell the size of a volume, and conditions.
@@ -142,20 +140,15 @@ func (*plugin) checkClaim(_ context.Context, c change) error {
 	if c.Operation != admission.Update {
 		return c.unexpected()
 	}
-	old, wasClaim := c.OldObject.(*corev1.PersistentVolumeClaim)
-	now, isClaim := c.Object.(*corev1.PersistentVolumeClaim)
-	if !wasClaim || !isClaim {
-		return admission.Forbidden(c.Attributes, errors.New("the object is no PersistentVolumeClaim"))
-	}
-	if !equality.Semantic.DeepEqual(withoutOwn(old), withoutOwn(now)) {
+	if !equality.Semantic.DeepEqual(withoutOwn(c.OldObject), withoutOwn(c.Object)) {
 		return c.refuse("node %q is not allowed to update fields other than status.quantity and status.conditions", c.node)
 	}
 	return nil
 }
 
 // withoutOwn returns a claim without what a node may change.
-func withoutOwn(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
-	rest := claim.DeepCopy()
+func withoutOwn(claim admission.Object) *corev1.PersistentVolumeClaim {
+	rest := claim.DeepCopyObject().(*corev1.PersistentVolumeClaim)
 	rest.ResourceVersion, rest.ManagedFields = "", nil
 	rest.Status.Capacity, rest.Status.Conditions, rest.Status.AllocatedResources, rest.Status.AllocatedResourceStatuses = nil, nil, nil, nil
 	return rest

@@ -96,19 +96,13 @@ func (p *plugin) driverOf(pod *corev1.Pod, v *corev1.Volume) (*storagev1.CSIDriv
 	if v.CSI != nil {
 		name = v.CSI.Driver
 	} else if claimName := pods.ClaimName(pod, v); claimName != "" {
-		claim, err := p.claims.Get(pod.Namespace, claimName)
+		claim, err := need(p.claims, pod.Namespace, claimName, notFound("persistentvolumeclaim", claimName))
 		if err != nil {
 			return nil, err
 		}
-		if claim == nil {
-			return nil, notFound("persistentvolumeclaim", claimName)
-		}
-		volume, err := p.volumes.Get("", claim.Spec.VolumeName)
+		volume, err := need(p.volumes, "", claim.Spec.VolumeName, notFound("persistentvolume", claim.Spec.VolumeName))
 		if err != nil {
 			return nil, err
-		}
-		if volume == nil {
-			return nil, notFound("persistentvolume", claim.Spec.VolumeName)
 		}
 		if volume.Spec.CSI != nil {
 			name = volume.Spec.CSI.Driver
@@ -117,11 +111,7 @@ func (p *plugin) driverOf(pod *corev1.Pod, v *corev1.Volume) (*storagev1.CSIDriv
 	if name == "" {
 		return nil, nil
 	}
-	driver, err := p.drivers.Get("", name)
-	if err == nil && driver == nil {
-		err = notFound("csidriver.storage.k8s.io", name)
-	}
-	return driver, err
+	return need(p.drivers, "", name, notFound("csidriver.storage.k8s.io", name))
 }
 
 func notFound(kind, name string) error { return fmt.Errorf("%s %q not found", kind, name) }

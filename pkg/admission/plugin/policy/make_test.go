@@ -42,9 +42,9 @@ func (everybody) Authorize(context.Context, authorizer.Attributes) (authorizer.D
 
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, store: memory.New(1), annotations: map[string]string{}}
-	plugins := &admission.Plugins{}
-	plugins.Register(NameMutating, NewMutating)
-	plugins.Register(NameValidating, NewValidating)
+	plugins := admission.Plugins{}
+	plugins[NameMutating] = NewMutating
+	plugins[NameValidating] = NewValidating
 	chain, err := plugins.New([]string{NameMutating, NameValidating}, nil)
 	require.NoError(t, err)
 	catalog := &rest.Catalog{}

@@ -20,7 +20,7 @@ type mutating struct{ *common }
 
 // Handles implements admission.Interface. A delete has no object to change, and what connects has only options.
 func (*mutating) Handles(operation admission.Operation) bool {
-	return operation == admission.Create || operation == admission.Update
+	return admission.Writes.Handles(operation)
 }
 
 // Admit implements admission.MutationInterface. One policy after another changes the object; those that fail are told together.

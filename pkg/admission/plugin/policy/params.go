@@ -36,8 +36,11 @@ func newParams(objects storage.Interface, catalogs rest.Catalogs) params {
 	}, catalogs)}
 }
 
-// find returns the resource of a kind of parameters. The error is in the words of today's server.
+// find returns the resource of a kind of parameters, nil for none. The error is in the words of today's server.
 func (p params) find(kind *admissionregistrationv1.ParamKind) (*rest.Resource, error) {
+	if kind == nil {
+		return nil, nil
+	}
 	version, err := schema.ParseGroupVersion(kind.APIVersion)
 	if err == nil && p.kinds != nil {
 		if row := p.kinds()[version.WithKind(kind.Kind)]; row != nil {
@@ -46,18 +49,6 @@ func (p params) find(kind *admissionregistrationv1.ParamKind) (*rest.Resource, e
 	}
 	return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%v'", version.WithKind(kind.Kind))
 }
-
-// check returns an error if there is no such kind. It may be nil.
-func (p params) check(kind *admissionregistrationv1.ParamKind) error {
-	if kind == nil {
-		return nil
-	}
-	_, err := p.find(kind)
-	return err
-}
-
-// reader returns a reader for one request.
-func (p params) reader() *paramReader { return &paramReader{params: p} }
 
 // paramReader reads parameters for one request, which sees all writes that were acknowledged before its first read.
 type paramReader struct {

@@ -158,7 +158,7 @@ func (p *common) uses(a *admission.Attributes) (all []use, err error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := p.params.reader()
+	reader := &paramReader{params: p.params}
 	for _, one := range policies {
 		wrong, in := one.broken, matching.Version{}
 		if wrong == nil {
@@ -168,7 +168,7 @@ func (p *common) uses(a *admission.Attributes) (all []use, err error) {
 			} else if !matches {
 				continue
 			}
-			wrong = p.params.check(one.paramKind)
+			_, wrong = p.params.find(one.paramKind)
 		}
 		if wrong != nil {
 			all = append(all, use{policy: one.policy, wrong: fmt.Errorf("failed to configure policy: %w", wrong)})

@@ -122,8 +122,8 @@ type server struct {
 
 func newServer(t *testing.T, store storage.Interface, quotas ...*corev1.ResourceQuota) *server {
 	s := &server{Interface: store}
-	var plugins admission.Plugins
-	plugins.Register(Name, New)
+	plugins := admission.Plugins{}
+	plugins[Name] = New
 	var err error
 	s.chain, err = plugins.New([]string{Name}, nil)
 	require.NoError(t, err)

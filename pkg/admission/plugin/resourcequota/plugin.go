@@ -44,6 +44,7 @@ const (
 
 // Plugin keeps quotas. Its fields must be set before the first request. It is safe for concurrent use.
 type Plugin struct {
+	admission.Operations
 	// Now returns the time, which must be about the same on all servers.
 	Now func() time.Time
 
@@ -63,18 +64,13 @@ var (
 
 // New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	return &Plugin{Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
+	return &Plugin{Operations: admission.Writes, Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
 }
 
 // SetObjects implements plugin.WantsObjects.
 func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.Catalogs) {
 	p.objects, p.catalogs = objects, catalogs
 	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
-}
-
-// Handles implements admission.Interface.
-func (p *Plugin) Handles(operation admission.Operation) bool {
-	return operation == admission.Create || operation == admission.Update
 }
 
 // Idle implements admission.Idler.

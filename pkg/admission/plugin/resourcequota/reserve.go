@@ -77,7 +77,7 @@ func (p *Plugin) tryReserve(key api.Key, d demand) error {
 // time before it lists the objects: if a reservation has expired by then, its object is in the list.
 func (p *Plugin) reserved(key api.Key, stored *storage.Object, d demand) (api.Object, error) {
 	now := p.Now()
-	_, limits, err := p.quota(key)
+	limits, err := p.quota(key)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p *Plugin) release(key api.Key, d demand) {
 			if len(others) == len(all) {
 				return nil, errNothing
 			}
-			if _, _, err := p.quota(key); err != nil {
+			if _, err := p.quota(key); err != nil {
 				return nil, err
 			}
 			return objectOf(key, others)

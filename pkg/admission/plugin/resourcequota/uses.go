@@ -2,6 +2,7 @@ package resourcequota
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 
@@ -125,19 +126,15 @@ func (e *exceededError) Error() string {
 }
 
 // quota returns a quota from the store, or errNothing if it is gone.
-func (p *Plugin) quota(key api.Key) (*storage.Object, *corev1.ResourceQuota, error) {
+func (p *Plugin) quota(key api.Key) (*corev1.ResourceQuota, error) {
 	stored, err := p.objects.Get(key)
-	if api.KindOf(err) == api.NotFound {
-		return nil, nil, errNothing
+	switch {
+	case api.KindOf(err) == api.NotFound:
+		return nil, errNothing
+	case err != nil:
+		return nil, err
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	object, err := p.quotas.Codec.Out(stored.Object)
-	if err != nil {
-		return nil, nil, err
-	}
-	return stored, object.(*corev1.ResourceQuota), nil
+	return p.quotas.Decode(stored)
 }
 
 // report writes what the stored objects of a resource use into the status of a quota.
@@ -146,11 +143,10 @@ func (p *Plugin) report(key api.Key, d demand) error {
 		if stored == nil {
 			return nil, errNothing
 		}
-		object, err := p.quotas.Codec.Out(stored.Object)
+		before, err := p.quotas.Decode(stored)
 		if err != nil {
 			return nil, err
 		}
-		before := object.(*corev1.ResourceQuota)
 		uses, err := p.usesOf(before, d.row)
 		if err != nil {
 			return nil, err
@@ -159,9 +155,7 @@ func (p *Plugin) report(key api.Key, d demand) error {
 		if after.Status.Used == nil {
 			after.Status.Used = corev1.ResourceList{}
 		}
-		for name, used := range uses.all {
-			after.Status.Used[name] = used
-		}
+		maps.Copy(after.Status.Used, uses.all)
 		if equality.Semantic.DeepEqual(before, after) {
 			return nil, errNothing
 		}

@@ -5,7 +5,6 @@ package serviceaccount
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"kube2014/pkg/admission"
 	plugins "kube2014/pkg/admission/plugin"
+	"kube2014/pkg/util/pods"
 )
 
 // Name is the name of the plugin.
@@ -41,25 +41,25 @@ type Accounts interface {
 // WantsAccounts is a plugin that needs the accounts before the first request.
 type WantsAccounts interface{ SetAccounts(Accounts) }
 
-type plugin struct{ accounts Accounts }
+type plugin struct {
+	admission.Operations
+	accounts Accounts
+}
 
 var _ WantsAccounts = (*plugin)(nil)
 
-// New creates the plugin. It is an admission.Factory.
-func New(configuration json.RawMessage) (admission.Interface, error) {
-	return plugins.WithoutConfiguration(&plugin{}, configuration)
-}
+// New creates the plugin.
+var New = plugins.WithoutConfiguration(func() admission.Interface {
+	return &plugin{Operations: admission.Operations{admission.Create}}
+})
 
 // SetAccounts implements WantsAccounts.
 func (p *plugin) SetAccounts(accounts Accounts) { p.accounts = accounts }
 
-// Handles implements admission.Interface.
-func (*plugin) Handles(operation admission.Operation) bool { return operation == admission.Create }
-
 // Admit implements admission.MutationInterface. The account is looked for first: what the pod lacks depends on it.
 func (p *plugin) Admit(ctx context.Context, a *admission.Attributes) error {
 	pod := plugins.PodIn(a)
-	if pod == nil || isMirror(pod) {
+	if pod == nil || pods.IsMirror(pod) {
 		return nil
 	}
 	pod.Spec.ServiceAccountName = cmp.Or(pod.Spec.ServiceAccountName, defaultAccount)
@@ -88,7 +88,7 @@ func (p *plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	if pod == nil {
 		return nil
 	}
-	if isMirror(pod) {
+	if pods.IsMirror(pod) {
 		return refused(a, checkMirror(&pod.Spec))
 	}
 	if pod.Spec.ServiceAccountName == "" {
@@ -125,10 +125,4 @@ func refused(a *admission.Attributes, why error) error {
 		return nil
 	}
 	return admission.Forbidden(a, why)
-}
-
-// isMirror reports whether a pod only shows one that a kubelet runs by itself, and must stay as that is.
-func isMirror(pod *corev1.Pod) bool {
-	_, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	return ok
 }

@@ -53,8 +53,8 @@ func ask(t *testing.T, known Accounts, namespace string, spec corev1.PodSpec, an
 	created, err := New(nil)
 	require.NoError(t, err)
 	created.(WantsAccounts).SetAccounts(known)
-	var plugins admission.Plugins
-	plugins.Register(Name, func(json.RawMessage) (admission.Interface, error) { return created, nil })
+	plugins := admission.Plugins{}
+	plugins[Name] = func(json.RawMessage) (admission.Interface, error) { return created, nil }
 	chain, err := plugins.New([]string{Name}, nil)
 	require.NoError(t, err)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: namespace}, Spec: spec}

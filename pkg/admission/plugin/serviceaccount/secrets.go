@@ -41,19 +41,18 @@ func checkSecrets(spec *corev1.PodSpec, account *corev1.ServiceAccount) error {
 		containers []corev1.Container
 	}{{"init container", spec.InitContainers}, {"container", spec.Containers}} {
 		for _, container := range group.containers {
-			var where, name string
-			eachSecret(container, func(variable, secret string) bool {
-				if mayMount(secret) {
-					return true
-				}
-				where, name = "envFrom", secret
-				if variable != "" {
-					where = "envVar " + variable
-				}
-				return false
-			})
-			if where != "" {
+			refused := func(where, name string) error {
 				return fmt.Errorf("%s %s with %s referencing secret.secretName=%q is not allowed because service account %s does not reference that secret", group.word, container.Name, where, name, account.Name)
+			}
+			for _, env := range container.Env {
+				if from := env.ValueFrom; from != nil && from.SecretKeyRef != nil && !mayMount(from.SecretKeyRef.Name) {
+					return refused("envVar "+env.Name, from.SecretKeyRef.Name)
+				}
+			}
+			for _, from := range container.EnvFrom {
+				if from.SecretRef != nil && !mayMount(from.SecretRef.Name) {
+					return refused("envFrom", from.SecretRef.Name)
+				}
 			}
 		}
 	}
@@ -63,19 +62,4 @@ func checkSecrets(spec *corev1.PodSpec, account *corev1.ServiceAccount) error {
 		}
 	}
 	return nil
-}
-
-// eachSecret calls a function with the secrets in the environment of a container until it returns false: first with
-// those of one variable, then with those of many, whose variable is "".
-func eachSecret(container corev1.Container, do func(variable, secret string) bool) {
-	for _, env := range container.Env {
-		if from := env.ValueFrom; from != nil && from.SecretKeyRef != nil && !do(env.Name, from.SecretKeyRef.Name) {
-			return
-		}
-	}
-	for _, from := range container.EnvFrom {
-		if from.SecretRef != nil && !do("", from.SecretRef.Name) {
-			return
-		}
-	}
 }

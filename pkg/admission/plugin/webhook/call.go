@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -11,10 +13,13 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kube2014/pkg/admission"
+	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/webhook"
 )
 
@@ -85,13 +90,9 @@ func (h *hook) denied(result *metav1.Status) error {
 	if status.Status == "" || status.Status == metav1.StatusSuccess {
 		status.Status = metav1.StatusFailure
 	}
-	why := ": " + status.Message
-	switch {
-	case status.Message != "":
-	case status.Reason != "":
-		why = ": " + string(status.Reason)
-	default:
-		why = " without explanation"
+	why := " without explanation"
+	if told := cmp.Or(status.Message, string(status.Reason)); told != "" {
+		why = ": " + told
 	}
 	status.Message = fmt.Sprintf("admission webhook %q denied the request%s", h.name, why)
 	return &apierrors.StatusError{ErrStatus: status}
@@ -136,4 +137,53 @@ func (h *hook) afterFailure(ctx context.Context, a *admission.Attributes, failur
 		return nil
 	}
 	return apierrors.NewInternalError(fmt.Errorf("failed calling webhook %q: %w", h.name, failure))
+}
+
+// newRequest returns the request of all reviews of a view of a change, without the uid of a call.
+func newRequest(view matching.View, a *admission.Attributes) (*admissionv1.AdmissionRequest, error) {
+	r, err := matching.NewRequest(view.Version, a)
+	if err == nil && view.Object != nil {
+		r.Object.Raw, err = encode(view.Object)
+	}
+	if err == nil && view.OldObject != nil {
+		r.OldObject.Raw, err = encode(view.OldObject)
+	}
+	return r, err
+}
+
+func encode(object runtime.Object) ([]byte, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, errors.New("the object cannot be encoded")
+	}
+	return text, nil
+}
+
+// checkResponse returns the error of an invalid response in the words of today's server, without its values. One of v1beta1 need
+// not repeat the uid, nor tell the type of its patch, which gets the only one there is.
+func checkResponse(response *admissionv1.AdmissionResponse, version string, uid types.UID, mayPatch bool) error {
+	if response == nil {
+		return errors.New("webhook response was absent")
+	}
+	if version == "v1beta1" {
+		response.UID, response.PatchType = uid, nil
+		if len(response.Patch) > 0 {
+			response.PatchType = new(admissionv1.PatchTypeJSONPatch)
+		}
+	}
+	switch {
+	case response.UID != uid:
+		return errors.New("response.uid is not that of the request")
+	case !mayPatch && len(response.Patch) > 0:
+		return errors.New("validating webhook may not return response.patch")
+	case !mayPatch && response.PatchType != nil:
+		return errors.New("validating webhook may not return response.patchType")
+	case len(response.Patch) > 0 && response.PatchType == nil:
+		return errors.New("webhook returned response.patch but not response.patchType")
+	case len(response.Patch) == 0 && response.PatchType != nil:
+		return errors.New("webhook returned response.patchType but not response.patch")
+	case response.PatchType != nil && *response.PatchType == "":
+		return errors.New(`webhook returned invalid response.patchType of ""`)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log"
 	"slices"
@@ -10,9 +11,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin/expressions"
 	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/api/v1/validation/check"
@@ -35,8 +38,32 @@ type hook struct {
 	hasEffects    bool // also in a dry run, which it cannot be asked about
 }
 
-// configure adds the webhooks of one object in the configuration of the plugin. The error names a field.
-func (p *common) configure(path *field.Path, name string, configured []admissionregistrationv1.MutatingWebhook) error {
+// configure adds the webhooks of the objects in the configuration of the plugin. The error names a field.
+func configure[T any, P interface {
+	*T
+	admission.Object
+}](p *common, configuration json.RawMessage) error {
+	configured, err := admission.ObjectsIn[T, P](configuration, p.kind)
+	for i := 0; i < len(configured) && err == nil; i++ {
+		object := P(&configured[i].Object)
+		err = p.add(configured[i].Path, object.GetName(), webhooksIn(object))
+	}
+	return err
+}
+
+// webhooksIn returns the webhooks of a configuration.
+func webhooksIn(configuration runtime.Object) []admissionregistrationv1.MutatingWebhook {
+	switch of := configuration.(type) {
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return of.Webhooks
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return webhooks.OfValidating(of.Webhooks)
+	}
+	return nil
+}
+
+// add adds the webhooks of one object, at a path.
+func (p *common) add(path *field.Path, name string, configured []admissionregistrationv1.MutatingWebhook) error {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wrong(path.Child("metadata", "name"), "is no name")
 	}
@@ -51,14 +78,26 @@ func (p *common) configure(path *field.Path, name string, configured []admission
 		return withoutValues(c.List[0])
 	}
 	for i := range configured {
-		h, err := p.newHook(path.Child("webhooks").Index(i), &configured[i])
+		h, err := p.newHook(path.Child("webhooks").Index(i), name, &configured[i])
 		if err != nil {
 			return err
 		}
-		h.configuration = name
 		p.file = append(p.file, h)
 	}
 	return nil
+}
+
+// storedHooks returns the webhooks of a stored configuration, which may be one that is not valid.
+func (p *common) storedHooks(configuration runtime.Object) (hooks []*hook) {
+	of := webhooksIn(configuration)
+	for i := range of {
+		h, err := p.newHook(field.NewPath("webhooks").Index(i), configuration.(admission.Object).GetName(), &of[i])
+		if err != nil {
+			h.fails(err)
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks
 }
 
 // withoutValues returns an error that tells only what is wrong: a value, also one that a text repeats, may be a secret.
@@ -72,9 +111,9 @@ func withoutValues(of *field.Error) error {
 
 // newHook returns the webhook at a path, which gets its defaults. The error names a field, and contains no values. A webhook with
 // an error is complete but for its selectors and how to call it.
-func (p *common) newHook(at *field.Path, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
+func (p *common) newHook(at *field.Path, configuration string, w *admissionregistrationv1.MutatingWebhook) (*hook, error) {
 	webhooks.Default(w)
-	h := &hook{name: w.Name, conditions: newConditions(w)}
+	h := &hook{name: w.Name, configuration: configuration, conditions: newConditions(w)}
 	h.criteria.Equivalent = *w.MatchPolicy == admissionregistrationv1.Equivalent
 	for _, rule := range w.Rules {
 		h.criteria.Rules = append(h.criteria.Rules, matching.Rule{RuleWithOperations: rule})

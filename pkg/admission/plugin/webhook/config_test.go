@@ -131,8 +131,8 @@ func TestWithoutAConfigurationNobodyIsAsked(t *testing.T) {
 	for _, factory := range []admission.Factory{NewMutating, NewValidating} {
 		plugin, err := factory(nil)
 		require.NoError(t, err)
-		var plugins admission.Plugins
-		plugins.Register("Test", func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+		plugins := admission.Plugins{}
+		plugins["Test"] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 		chain, err := plugins.New([]string{"Test"}, nil)
 		require.NoError(t, err)
 		request := chain.Begin(t.Context(), admission.Attributes{Operation: admission.Create})

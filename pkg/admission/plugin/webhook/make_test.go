@@ -122,11 +122,11 @@ type world struct {
 // the order of their names.
 func chainOf(t testing.TB, kind string, others map[string]admission.Interface, hooks ...fields) *world {
 	w := &world{annotations: map[string]string{}}
-	plugins, name := &admission.Plugins{}, NameMutating
-	plugins.Register(NameMutating, NewMutating)
-	plugins.Register(NameValidating, NewValidating)
+	plugins, name := admission.Plugins{}, NameMutating
+	plugins[NameMutating] = NewMutating
+	plugins[NameValidating] = NewValidating
 	for other, plugin := range others {
-		plugins.Register(other, func(json.RawMessage) (admission.Interface, error) { return plugin, nil })
+		plugins[other] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 	}
 	if kind == "Validating" {
 		name = NameValidating

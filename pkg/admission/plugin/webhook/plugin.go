@@ -18,10 +18,12 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	"k8s.io/apiserver/pkg/cel/environment"
 
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin"
+	"kube2014/pkg/admission/plugin/expressions"
 	"kube2014/pkg/admission/plugin/matching"
 	"kube2014/pkg/api/v1/validation/webhooks"
 	"kube2014/pkg/auth/authorizer"
@@ -63,28 +65,14 @@ type WantsServices interface {
 
 // NewMutating creates the plugin that may change objects. It is an admission.Factory.
 func NewMutating(configuration json.RawMessage) (admission.Interface, error) {
-	p := &mutating{newCommon(string(admission.Admit), "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")}
-	configured, err := admission.ObjectsIn[admissionregistrationv1.MutatingWebhookConfiguration](configuration, p.kind)
-	for i := 0; i < len(configured) && err == nil; i++ {
-		err = p.configure(configured[i].Path, configured[i].Object.Name, configured[i].Object.Webhooks)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	p := newCommon(string(admission.Admit), "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
+	return &mutating{p}, configure[admissionregistrationv1.MutatingWebhookConfiguration](p, configuration)
 }
 
 // NewValidating creates the plugin that checks objects. It is an admission.Factory.
 func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
-	p := &validating{newCommon("validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")}
-	configured, err := admission.ObjectsIn[admissionregistrationv1.ValidatingWebhookConfiguration](configuration, p.kind)
-	for i := 0; i < len(configured) && err == nil; i++ {
-		err = p.configure(configured[i].Path, configured[i].Object.Name, webhooks.OfValidating(configured[i].Object.Webhooks))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	p := newCommon("validating", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")
+	return &validating{p}, configure[admissionregistrationv1.ValidatingWebhookConfiguration](p, configuration)
 }
 
 // common is the common part of both plugins.
@@ -172,18 +160,6 @@ func (*common) Selects(resource schema.GroupResource, _ string) bool {
 	return resource.Group != admissionregistrationv1.GroupName
 }
 
-// newHooks returns the webhooks of a configuration, which may be one that is not valid.
-func (p *common) newHooks(configuration string, of []admissionregistrationv1.MutatingWebhook) (hooks []*hook) {
-	for i := range of {
-		h, err := p.newHook(field.NewPath("webhooks").Index(i), &of[i])
-		if h.configuration = configuration; err != nil {
-			h.fails(err)
-		}
-		hooks = append(hooks, h)
-	}
-	return hooks
-}
-
 // matches reports whether a webhook must be called for a change, and what it is to see of it.
 func (p *common) matches(ctx context.Context, h *hook, a *admission.Attributes) (view matching.View, matches bool, err error) {
 	in, matches, err := p.matcher.Match(&h.criteria, a)
@@ -195,4 +171,28 @@ func (p *common) matches(ctx context.Context, h *hook, a *admission.Attributes) 
 	}
 	matches, err = p.meets(ctx, h, view, a)
 	return view, matches, err
+}
+
+// newConditions compiles the conditions of a webhook.
+func newConditions(w *admissionregistrationv1.MutatingWebhook) (all expressions.Conditions) {
+	for i := range w.MatchConditions {
+		all = append(all, webhooks.Compiler().CompileCELExpression((*matchconditions.MatchCondition)(&w.MatchConditions[i]), webhooks.Variables, environment.StoredExpressions))
+	}
+	return all
+}
+
+// meets reports whether a change meets the conditions of a webhook. If they cannot be evaluated, the failure policy applies.
+func (p *common) meets(ctx context.Context, h *hook, view matching.View, a *admission.Attributes) (bool, error) {
+	if len(h.conditions) == 0 {
+		return true, nil
+	}
+	in, err := expressions.NewInput(ctx, expressions.NewChange(view, a, nil, p.rights), nil, nil)
+	if err != nil {
+		return false, err
+	}
+	meets, err := in.Meets(h.conditions)
+	if err != nil && !h.failOpen {
+		return false, admission.Forbidden(a, err)
+	}
+	return meets, nil
 }

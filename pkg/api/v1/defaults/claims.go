@@ -17,15 +17,12 @@ func claimSpec(spec *corev1.PersistentVolumeClaimSpec) {
 }
 
 // PersistentVolume sets the mode, the phase, the reclaim policy, and the defaults of the source.
-func PersistentVolume(volume *corev1.PersistentVolume) {
-	spec := &volume.Spec
-	set(&volume.Status.Phase, corev1.VolumePending)
+func PersistentVolume(pv *corev1.PersistentVolume) {
+	spec := &pv.Spec
+	set(&pv.Status.Phase, corev1.VolumePending)
 	set(&spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
 	point(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	roundUp(spec.Capacity)
-	if spec.HostPath != nil {
-		point(&spec.HostPath.Type, corev1.HostPathUnset)
-	}
 	if spec.ISCSI != nil {
 		set(&spec.ISCSI.ISCSIInterface, "default")
 	}
@@ -38,5 +35,5 @@ func PersistentVolume(volume *corev1.PersistentVolume) {
 		set(&spec.ScaleIO.StorageMode, "ThinProvisioned")
 		set(&spec.ScaleIO.FSType, "xfs")
 	}
-	disks(&corev1.VolumeSource{AzureDisk: spec.AzureDisk})
+	volume(&corev1.VolumeSource{HostPath: spec.HostPath, AzureDisk: spec.AzureDisk})
 }

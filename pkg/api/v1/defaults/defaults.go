@@ -115,10 +115,8 @@ func Node(node *corev1.Node) {
 func Namespace(namespace *corev1.Namespace) {
 	set(&namespace.Status.Phase, corev1.NamespaceActive)
 	if name := namespace.Name; name != "" && namespace.Labels[corev1.LabelMetadataName] != name {
-		labels := maps.Clone(namespace.Labels) // they may be those of a stored object
-		if labels == nil {
-			labels = map[string]string{}
-		}
+		labels := map[string]string{} // the others may be those of a stored object
+		maps.Copy(labels, namespace.Labels)
 		labels[corev1.LabelMetadataName] = name
 		namespace.Labels = labels
 	}

@@ -3,6 +3,8 @@ package defaults
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube2014/pkg/util/pods"
 )
 
 // Pod sets the defaults of PodSpec, and those that templates do not have: requests, host ports,
@@ -45,13 +47,8 @@ func PodSpec(spec *corev1.PodSpec) {
 	for i := range spec.Volumes {
 		volume(&spec.Volumes[i].VolumeSource)
 	}
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			container(&containers[i])
-		}
-	}
-	for i := range spec.EphemeralContainers {
-		container((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	for c := range pods.Containers(spec) {
+		container(c)
 	}
 	roundUp(spec.Overhead)
 	if spec.Resources != nil {

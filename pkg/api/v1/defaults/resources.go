@@ -39,7 +39,7 @@ func podResources(spec *corev1.PodSpec) {
 	if len(whole.Limits)+len(whole.Requests) > 0 {
 		limits := corev1.ResourceList{}
 		addMissing(limits, whole.Limits, anyResource)
-		addMissing(limits, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Limits }), func(name corev1.ResourceName) bool {
+		addMissing(limits, Aggregate(spec, limitsOf), func(name corev1.ResourceName) bool {
 			_, requested := whole.Requests[name]
 			return isHugePages(name) && !requested
 		})
@@ -52,7 +52,7 @@ func podResources(spec *corev1.PodSpec) {
 	}
 	requests := corev1.ResourceList{}
 	addMissing(requests, whole.Requests, anyResource)
-	addMissing(requests, Aggregate(spec, func(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }), isCompute)
+	addMissing(requests, Aggregate(spec, requestsOf), isCompute)
 	addMissing(requests, whole.Limits, func(name corev1.ResourceName) bool { return isCompute(name) || isHugePages(name) })
 	if len(requests) > 0 {
 		whole.Requests = requests
@@ -81,6 +81,19 @@ func Aggregate(spec *corev1.PodSpec, list func(*corev1.Container) corev1.Resourc
 	raise(together, most)
 	return together
 }
+
+// OfPod returns the requests and limits of a pod: those of its containers together, unless the whole pod has its own.
+func OfPod(spec *corev1.PodSpec) (requests, limits corev1.ResourceList) {
+	requests, limits = Aggregate(spec, requestsOf), Aggregate(spec, limitsOf)
+	if whole := spec.Resources; whole != nil {
+		maps.Copy(requests, whole.Requests)
+		maps.Copy(limits, whole.Limits)
+	}
+	return requests, limits
+}
+
+func requestsOf(c *corev1.Container) corev1.ResourceList { return c.Resources.Requests }
+func limitsOf(c *corev1.Container) corev1.ResourceList   { return c.Resources.Limits }
 
 // Add adds the quantities of a list to a sum.
 func Add(sum, list corev1.ResourceList) {
@@ -148,4 +161,22 @@ func compute(list corev1.ResourceList) corev1.ResourceList {
 		return !isCompute(name) || quantity.Sign() <= 0
 	})
 	return some
+}
+
+// LimitRange sets the defaults of containers: limits are the maximum, requests the limits or the minimum.
+func LimitRange(limits *corev1.LimitRange) {
+	for i := range limits.Spec.Limits {
+		if item := &limits.Spec.Limits[i]; item.Type == corev1.LimitTypeContainer {
+			item.Default = with(item.Default, item.Max)
+			item.DefaultRequest = with(with(item.DefaultRequest, item.Default), item.Min)
+		}
+	}
+}
+
+// with returns a list with the missing resources of another one.
+func with(list, other corev1.ResourceList) corev1.ResourceList {
+	both := corev1.ResourceList{}
+	maps.Copy(both, other)
+	maps.Copy(both, list)
+	return both
 }

@@ -40,17 +40,6 @@ func volume(v *corev1.VolumeSource) {
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		claimSpec(&v.Ephemeral.VolumeClaimTemplate.Spec)
 	}
-	disks(v)
-}
-
-func fieldRefs(files []corev1.DownwardAPIVolumeFile) {
-	for i := range files {
-		fieldRef(files[i].FieldRef)
-	}
-}
-
-// disks sets the defaults of the volumes of single products.
-func disks(v *corev1.VolumeSource) {
 	if v.ISCSI != nil {
 		set(&v.ISCSI.ISCSIInterface, "default")
 	}
@@ -68,5 +57,11 @@ func disks(v *corev1.VolumeSource) {
 	if v.ScaleIO != nil {
 		set(&v.ScaleIO.StorageMode, "ThinProvisioned")
 		set(&v.ScaleIO.FSType, "xfs")
+	}
+}
+
+func fieldRefs(files []corev1.DownwardAPIVolumeFile) {
+	for i := range files {
+		fieldRef(files[i].FieldRef)
 	}
 }

@@ -17,8 +17,6 @@ import (
 	"sync"
 )
 
-//go:generate go run ./generate
-
 //go:embed table.txt
 var table string
 

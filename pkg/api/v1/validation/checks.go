@@ -22,6 +22,20 @@ type checks struct{ *check.Errors }
 
 func newChecks() checks { return checks{&check.Errors{}} }
 
+// creates returns a function that returns the errors of a new object.
+func creates[T any](rules func(c checks, now T)) func(now T) field.ErrorList {
+	return func(now T) field.ErrorList {
+		c := newChecks()
+		rules(c, now)
+		return c.List
+	}
+}
+
+// updates returns update for some rules.
+func updates[T any](rules func(c checks, now, old T)) func(now, old T) field.ErrorList {
+	return func(now, old T) field.ErrorList { return update(now, old, rules) }
+}
+
 // update returns the errors of the rules, except those of an update of the old object to itself:
 // old mistakes may stay.
 func update[T any](now, old T, rules func(c checks, now, old T)) field.ErrorList {

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -15,19 +16,13 @@ import (
 )
 
 // ValidateEndpoints checks new endpoints.
-func ValidateEndpoints(endpoints *corev1.Endpoints) field.ErrorList {
-	c := newChecks()
-	c.endpoints(endpoints)
-	return c.List
-}
+var ValidateEndpoints = creates(checks.endpoints)
 
 // ValidateEndpointsUpdate checks an update of endpoints.
-func ValidateEndpointsUpdate(now, old *corev1.Endpoints) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.Endpoints) {
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		c.endpoints(now)
-	})
-}
+var ValidateEndpointsUpdate = updates(func(c checks, now, old *corev1.Endpoints) {
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	c.endpoints(now)
+})
 
 func (c checks) endpoints(endpoints *corev1.Endpoints) {
 	c.Metadata(&endpoints.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
@@ -45,9 +40,7 @@ func (c checks) endpoints(endpoints *corev1.Endpoints) {
 			}
 			c.PortNumber(at.Child("port"), port.Port)
 			check.RequireSupported(c.Errors, at.Child("protocol"), port.Protocol, check.Protocols...)
-			if port.AppProtocol != nil {
-				c.Qualified(at.Child("appProtocol"), *port.AppProtocol)
-			}
+			check.IfSet(at.Child("appProtocol"), port.AppProtocol, c.Qualified)
 		}
 	}
 }
@@ -56,12 +49,8 @@ func (c checks) addresses(addresses []corev1.EndpointAddress, at *field.Path) {
 	for i, address := range addresses {
 		at := at.Index(i)
 		c.IP(at.Child("ip"), address.IP)
-		if address.Hostname != "" {
-			c.Label(at.Child("hostname"), address.Hostname)
-		}
-		if address.NodeName != nil {
-			c.Name(at.Child("nodeName"), *address.NodeName, false)
-		}
+		c.Optional(at.Child("hostname"), address.Hostname, c.Label)
+		check.IfSet(at.Child("nodeName"), address.NodeName, c.Name)
 		c.endpointIP(at.Child("ip"), address.IP)
 	}
 }
@@ -111,14 +100,12 @@ func (c checks) externalIP(at *field.Path, ip string) {
 }
 
 // ValidateNode checks a new node.
-func ValidateNode(node *corev1.Node) field.ErrorList {
-	c := newChecks()
+var ValidateNode = creates(func(c checks, node *corev1.Node) {
 	c.Metadata(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	c.taints(node.Spec.Taints)
 	c.capacity(&node.Status)
 	c.podRanges(node.Spec.PodCIDRs)
-	return c.List
-}
+})
 
 func (c checks) podRanges(ranges []string) {
 	at := field.NewPath("spec", "podCIDRs")
@@ -139,32 +126,23 @@ func dualStackRanges(ranges []string) bool {
 }
 
 // ValidateNodeUpdate checks an update of a node, also of its status.
-func ValidateNodeUpdate(now, old *corev1.Node) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.Node) {
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		c.capacity(&now.Status)
-		seen := sets.New[corev1.NodeAddress]()
-		for i, address := range now.Status.Addresses {
-			c.DuplicateIf(seen.Has(address), field.NewPath("status", "addresses").Index(i), address)
-			seen.Insert(address)
-		}
-		spec, was := &now.Spec, &old.Spec
-		cidrs := field.NewPath("spec", "podCIDRs")
-		const once = "node updates may not change podCIDR except from \"\" to valid"
-		if len(was.PodCIDRs) > 0 && len(was.PodCIDRs) != len(spec.PodCIDRs) {
-			c.Add(field.Forbidden(cidrs, once))
-		} else {
-			for i, cidr := range was.PodCIDRs {
-				c.Forbid(cidr != spec.PodCIDRs[i], cidrs, once)
-			}
-		}
-		c.Forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
-			"node updates may not change providerID except from \"\" to valid")
-		c.taints(spec.Taints)
-		c.podRanges(spec.PodCIDRs)
-		c.Forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
-	})
-}
+var ValidateNodeUpdate = updates(func(c checks, now, old *corev1.Node) {
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	c.capacity(&now.Status)
+	seen := sets.New[corev1.NodeAddress]()
+	for i, address := range now.Status.Addresses {
+		c.DuplicateIf(seen.Has(address), field.NewPath("status", "addresses").Index(i), address)
+		seen.Insert(address)
+	}
+	spec, was := &now.Spec, &old.Spec
+	c.Forbid(len(was.PodCIDRs) > 0 && !slices.Equal(was.PodCIDRs, spec.PodCIDRs), field.NewPath("spec", "podCIDRs"),
+		"node updates may not change podCIDR except from \"\" to valid")
+	c.Forbid(was.ProviderID != "" && was.ProviderID != spec.ProviderID, field.NewPath("spec", "providerID"),
+		"node updates may not change providerID except from \"\" to valid")
+	c.taints(spec.Taints)
+	c.podRanges(spec.PodCIDRs)
+	c.Forbid(was.DoNotUseExternalID != spec.DoNotUseExternalID, field.NewPath("spec", "externalID"), "may not be updated")
+})
 
 func (c checks) capacity(status *corev1.NodeStatus) {
 	for _, name := range check.SortedKeys(status.Capacity) {

@@ -31,9 +31,7 @@ func ConfigMap(c *check.Errors, now, old *corev1.ConfigMap) {
 		size += len(now.Data[key])
 	}
 	size += checks{c}.data(now.BinaryData, field.NewPath("binaryData"))
-	if size > corev1.MaxSecretSize {
-		c.Add(field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
-	}
+	c.NotLonger(field.NewPath(""), size, corev1.MaxSecretSize)
 }
 
 // data checks the keys of data, and returns the size of the values in bytes.
@@ -53,9 +51,7 @@ func Secret(errors *check.Errors, secret, old *corev1.Secret) {
 		c.Forbid(check.Is(old.Immutable) && !check.Is(secret.Immutable), field.NewPath("immutable"), whenImmutable)
 		c.Forbid(check.Is(old.Immutable) && !maps.EqualFunc(secret.Data, old.Data, bytes.Equal), at, whenImmutable)
 	}
-	if c.data(secret.Data, at) > corev1.MaxSecretSize {
-		c.Add(field.TooLong(at, "", corev1.MaxSecretSize))
-	}
+	c.NotLonger(at, c.data(secret.Data, at), corev1.MaxSecretSize)
 	has := func(key string) bool {
 		_, there := secret.Data[key]
 		return there
@@ -89,9 +85,6 @@ func (c checks) requireJSON(data map[string][]byte, key string, at *field.Path) 
 }
 
 // ValidateTokenRequest checks how long a token is to last, in seconds.
-func ValidateTokenRequest(request *authenticationv1.TokenRequest) field.ErrorList {
-	c, at, seconds := newChecks(), field.NewPath("spec", "expirationSeconds"), *request.Spec.ExpirationSeconds
-	c.InvalidIf(seconds < 10*60, at, seconds, "may not specify a duration less than 10 minutes")
-	c.InvalidIf(seconds > 1<<32, at, seconds, "may not specify a duration larger than 2^32 seconds")
-	return c.List
-}
+var ValidateTokenRequest = creates(func(c checks, request *authenticationv1.TokenRequest) {
+	c.TokenSeconds(field.NewPath("spec", "expirationSeconds"), *request.Spec.ExpirationSeconds)
+})

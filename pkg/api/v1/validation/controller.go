@@ -64,9 +64,7 @@ func PodTemplate(c *check.Errors, template *corev1.PodTemplateSpec, at *field.Pa
 }
 
 // ValidateScaleUpdate checks an update of the number of replicas.
-func ValidateScaleUpdate(now, old *autoscalingv1.Scale) field.ErrorList {
-	return update(now, old, func(c checks, now, _ *autoscalingv1.Scale) {
-		c.Metadata(&now.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-		c.Nonnegative(field.NewPath("spec", "replicas"), int64(now.Spec.Replicas))
-	})
-}
+var ValidateScaleUpdate = updates(func(c checks, now, _ *autoscalingv1.Scale) {
+	c.Metadata(&now.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	c.Nonnegative(field.NewPath("spec", "replicas"), int64(now.Spec.Replicas))
+})

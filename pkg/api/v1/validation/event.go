@@ -14,16 +14,12 @@ import (
 
 // ValidateEventCreate checks a new event. An event without an event
 // time is of the old kind, which has few rules.
-func ValidateEventCreate(event *corev1.Event) field.ErrorList {
-	c := newChecks()
+var ValidateEventCreate = creates(func(c checks, event *corev1.Event) {
 	c.event(event, "reportingComponent")
-	return c.List
-}
+})
 
 // ValidateEvent checks an update of an event.
-func ValidateEvent(now, old *corev1.Event) field.ErrorList {
-	return update(now, old, func(c checks, now, _ *corev1.Event) { c.event(now, "reportingComponent") })
-}
+var ValidateEvent = updates(func(c checks, now, _ *corev1.Event) { c.event(now, "reportingComponent") })
 
 // event checks what all versions require. The controller is the name of the field of the reporting controller.
 func (c checks) event(event *corev1.Event, controller string) {
@@ -55,8 +51,7 @@ func (c checks) event(event *corev1.Event, controller string) {
 }
 
 // ValidateEventV1Create checks a new event of events.k8s.io/v1, as the core group has it: it must be of the new kind.
-func ValidateEventV1Create(event *corev1.Event) field.ErrorList {
-	c := newChecks()
+var ValidateEventV1Create = creates(func(c checks, event *corev1.Event) {
 	c.event(event, "reportingController")
 	c.Metadata(&event.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	c.series(event)
@@ -67,37 +62,34 @@ func ValidateEventV1Create(event *corev1.Event) field.ErrorList {
 	unset("lastTimestamp", !event.LastTimestamp.IsZero())
 	unset("count", event.Count != 0)
 	unset("source", event.Source != corev1.EventSource{})
-	return c.List
-}
+})
 
 // ValidateEventV1 checks an update of an event of events.k8s.io/v1, as the core group has it: only its series may change.
-func ValidateEventV1(now, old *corev1.Event) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.Event) {
-		c.event(now, "reportingController")
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		if !reflect.DeepEqual(now.Series, old.Series) {
-			c.series(now)
-		}
-		same := func(name string, now, old any) {
-			c.Add(apivalidation.ValidateImmutableField(now, old, field.NewPath(name))...)
-		}
-		same("involvedObject", now.InvolvedObject, old.InvolvedObject)
-		same("reason", now.Reason, old.Reason)
-		same("message", now.Message, old.Message)
-		same("source", now.Source, old.Source)
-		same("firstTimestamp", now.FirstTimestamp, old.FirstTimestamp)
-		same("lastTimestamp", now.LastTimestamp, old.LastTimestamp)
-		same("count", now.Count, old.Count)
-		same("type", now.Type, old.Type)
-		if !now.EventTime.Truncate(time.Microsecond).Equal(old.EventTime.Truncate(time.Microsecond)) {
-			same("eventTime", now.EventTime, old.EventTime)
-		}
-		same("action", now.Action, old.Action)
-		same("related", now.Related, old.Related)
-		same("reportingController", now.ReportingController, old.ReportingController)
-		same("reportingInstance", now.ReportingInstance, old.ReportingInstance)
-	})
-}
+var ValidateEventV1 = updates(func(c checks, now, old *corev1.Event) {
+	c.event(now, "reportingController")
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	if !reflect.DeepEqual(now.Series, old.Series) {
+		c.series(now)
+	}
+	same := func(name string, now, old any) {
+		c.Add(apivalidation.ValidateImmutableField(now, old, field.NewPath(name))...)
+	}
+	same("involvedObject", now.InvolvedObject, old.InvolvedObject)
+	same("reason", now.Reason, old.Reason)
+	same("message", now.Message, old.Message)
+	same("source", now.Source, old.Source)
+	same("firstTimestamp", now.FirstTimestamp, old.FirstTimestamp)
+	same("lastTimestamp", now.LastTimestamp, old.LastTimestamp)
+	same("count", now.Count, old.Count)
+	same("type", now.Type, old.Type)
+	if !now.EventTime.Truncate(time.Microsecond).Equal(old.EventTime.Truncate(time.Microsecond)) {
+		same("eventTime", now.EventTime, old.EventTime)
+	}
+	same("action", now.Action, old.Action)
+	same("related", now.Related, old.Related)
+	same("reportingController", now.ReportingController, old.ReportingController)
+	same("reportingInstance", now.ReportingInstance, old.ReportingInstance)
+})
 
 func (c checks) series(event *corev1.Event) {
 	if series := event.Series; series != nil {

@@ -3,6 +3,7 @@ package validation
 import (
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,9 +19,7 @@ func Metadata(object metav1.Object, namespaced bool) field.ErrorList {
 }
 
 // MetadataUpdate checks the metadata of an update of an object of any kind.
-func MetadataUpdate(now, old metav1.Object) field.ErrorList {
-	return update(now, old, func(c checks, now, old metav1.Object) { c.Add(metadataUpdate(now, old)...) })
-}
+var MetadataUpdate = updates(func(c checks, now, old metav1.Object) { c.Add(metadataUpdate(now, old)...) })
 
 // metadataUpdate checks that immutable metadata do not change, and that the others are valid.
 func metadataUpdate(now, old metav1.Object) field.ErrorList {
@@ -34,7 +33,7 @@ func Create[T metav1.Object](object T, namespaced bool, name apivalidation.Valid
 		name = apivalidation.NameIsDNSSubdomain
 	}
 	c := newChecks()
-	c.Metadata(metaOf(object), namespaced, name)
+	c.Metadata(MetaOf(object), namespaced, name)
 	if rules != nil {
 		var none T
 		rules(c.Errors, object, none)
@@ -45,14 +44,15 @@ func Create[T metav1.Object](object T, namespaced bool, name apivalidation.Valid
 // Update returns the errors of an object that replaces an old one, except those that the old one has too.
 func Update[T metav1.Object](now, old T, rules func(c *check.Errors, now, old T)) field.ErrorList {
 	return update(now, old, func(c checks, now, old T) {
-		c.MetadataUpdate(metaOf(now), metaOf(old))
+		c.MetadataUpdate(MetaOf(now), MetaOf(old))
 		if rules != nil {
 			rules(c.Errors, now, old)
 		}
 	})
 }
 
-func metaOf(object metav1.Object) *metav1.ObjectMeta {
+// MetaOf returns the metadata of an object of a Go type, not a copy.
+func MetaOf(object metav1.Object) *metav1.ObjectMeta {
 	return object.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 }
 
@@ -67,4 +67,33 @@ func segmentName(name string, prefix bool) []string {
 		wrong = append(wrong, "must be valid UTF-8")
 	}
 	return wrong
+}
+
+// Namespace checks the finalizers in the spec of a namespace.
+func Namespace(c *check.Errors, now, _ *corev1.Namespace) {
+	for _, finalizer := range now.Spec.Finalizers {
+		checks{c}.finalizer(finalizer, field.NewPath("spec", "finalizers"))
+	}
+}
+
+func (c checks) finalizer(name corev1.FinalizerName, at *field.Path) {
+	c.Add(apivalidation.ValidateFinalizerName(string(name), at)...)
+	c.StandardFinalizer(at, string(name))
+}
+
+// NamespaceStatus checks the status: a namespace is terminating if and only if it is deleted.
+func NamespaceStatus(c *check.Errors, now, _ *corev1.Namespace) {
+	at, isDeleted := field.NewPath("status", "Phase"), now.DeletionTimestamp != nil
+	c.InvalidIf(!isDeleted && now.Status.Phase != corev1.NamespaceActive, at, now.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")
+	c.InvalidIf(isDeleted && now.Status.Phase != corev1.NamespaceTerminating, at, now.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
+}
+
+// ValidateNamespaceFinalize checks an update of the finalizers in the spec.
+func ValidateNamespaceFinalize(now, old *corev1.Namespace) field.ErrorList {
+	c := newChecks()
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	for i, finalizer := range now.Spec.Finalizers {
+		c.finalizer(finalizer, field.NewPath("spec", "finalizers").Index(i))
+	}
+	return c.List
 }

@@ -17,14 +17,12 @@ import (
 )
 
 // ValidatePodCreate checks a new pod.
-func ValidatePodCreate(pod *corev1.Pod) field.ErrorList {
-	c := newChecks()
+var ValidatePodCreate = creates(func(c checks, pod *corev1.Pod) {
 	c.pod(pod)
 	spec := field.NewPath("spec")
 	c.Forbid(len(pod.Spec.EphemeralContainers) > 0, spec.Child("ephemeralContainers"), "cannot be set on create")
 	c.Forbid(pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0, spec.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
-	return c.List
-}
+})
 
 // pod checks the metadata and the spec of a pod, for all kinds of requests.
 func (c checks) pod(pod *corev1.Pod) {
@@ -61,15 +59,12 @@ func (c checks) podAnnotations(annotations map[string]string, bound bool, at *fi
 }
 
 // ValidatePodUpdate checks an update of a pod's metadata and spec, of which little may change.
-func ValidatePodUpdate(now, old *corev1.Pod) field.ErrorList {
-	return update(now, old, checks.podUpdate)
-}
+var ValidatePodUpdate = updates(checks.podUpdate)
 
 func (c checks) podUpdate(now, old *corev1.Pod) {
 	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
 	c.pod(now)
 	c.mirror(now.Annotations, old.Annotations)
-	c.podAnnotations(now.Annotations, now.Spec.NodeName != "", field.NewPath("metadata", "annotations"))
 	at := field.NewPath("spec")
 	if !c.imagesOnly(now.Spec.Containers, old.Spec.Containers, at.Child("containers")) ||
 		!c.imagesOnly(now.Spec.InitContainers, old.Spec.InitContainers, at.Child("initContainers")) ||
@@ -202,11 +197,7 @@ func (c checks) moreTolerations(now, old []corev1.Toleration, at *field.Path) {
 }
 
 func (c checks) fewerGates(now, old []corev1.PodSchedulingGate, at *field.Path) {
-	known := map[string]bool{}
-	for _, gate := range old {
-		known[gate.Name] = true
-	}
 	for i, gate := range now {
-		c.Forbid(!known[gate.Name], at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
+		c.Forbid(!slices.Contains(old, gate), at.Index(i).Child("name"), "only deletion is allowed, but found new scheduling gate '"+gate.Name+"'")
 	}
 }

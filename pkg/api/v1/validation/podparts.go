@@ -9,11 +9,12 @@ import (
 
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/util/pods"
 )
 
 // ValidatePodEphemeralContainers checks an update of a pod's ephemeral containers, which can only be added.
 func ValidatePodEphemeralContainers(now, old *corev1.Pod) field.ErrorList {
-	if isMirror(old) {
+	if pods.IsMirror(old) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 	}
 	return update(now, old, func(c checks, now, old *corev1.Pod) {
@@ -34,18 +35,13 @@ func ValidatePodEphemeralContainers(now, old *corev1.Pod) field.ErrorList {
 	})
 }
 
-func isMirror(pod *corev1.Pod) bool {
-	_, is := pod.Annotations[corev1.MirrorPodAnnotationKey]
-	return is
-}
-
 const onlyCompute = "only cpu and memory resources are mutable"
 
 // ValidatePodResize checks an update of the resources of a pod and its containers. Of these, CPU and memory may change, but
 // not so that the pod gets another class of quality.
 func ValidatePodResize(now, old *corev1.Pod) field.ErrorList {
 	switch nowhere := field.NewPath(""); {
-	case isMirror(old):
+	case pods.IsMirror(old):
 		return field.ErrorList{field.Forbidden(nowhere, "static pods cannot be resized")}
 	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 		return field.ErrorList{field.Forbidden(nowhere, "windows pods cannot be resized")}

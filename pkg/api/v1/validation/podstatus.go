@@ -11,9 +11,7 @@ import (
 )
 
 // ValidatePodStatusUpdate checks an update of a pod's status.
-func ValidatePodStatusUpdate(now, old *corev1.Pod) field.ErrorList {
-	return update(now, old, checks.podStatusUpdate)
-}
+var ValidatePodStatusUpdate = updates(checks.podStatusUpdate)
 
 func (c checks) podStatusUpdate(now, old *corev1.Pod) {
 	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
@@ -28,7 +26,7 @@ func (c checks) podStatusUpdate(now, old *corev1.Pod) {
 	}
 	c.Forbid(now.Spec.NodeName != old.Spec.NodeName, at.Child("nodeName"), "may not be changed directly")
 	if name := status.NominatedNodeName; name != "" && name != before.NominatedNodeName {
-		c.Name(at.Child("nominatedNodeName"), name, false)
+		c.Name(at.Child("nominatedNodeName"), name)
 		c.Forbid(old.Spec.NodeName != "", at.Child("nominatedNodeName"), "may not be set on pods that are already bound to a node")
 	}
 	c.notNegative(at.Child("observedGeneration"), status.ObservedGeneration)
@@ -95,11 +93,9 @@ func (c checks) terminated(now, old []corev1.ContainerStatus, at *field.Path, re
 }
 
 // ValidateBinding checks the binding of a pod to a node.
-func ValidateBinding(binding *corev1.Binding) field.ErrorList {
-	c := newChecks()
+var ValidateBinding = creates(func(c checks, binding *corev1.Binding) {
 	if binding.Target.Kind != "" && binding.Target.Kind != "Node" {
 		c.Add(field.NotSupported(field.NewPath("target", "kind"), binding.Target.Kind, []string{"Node", "<empty>"}))
 	}
 	c.Require(field.NewPath("target", "name"), binding.Target.Name)
-	return c.List
-}
+})

@@ -1,10 +1,7 @@
 package validation
 
 import (
-	"slices"
-
 	rbacv1 "k8s.io/api/rbac/v1"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -12,26 +9,40 @@ import (
 	"kube2014/pkg/api/v1/validation/check"
 )
 
-// ValidateRole checks a new role.
-func ValidateRole(role *rbacv1.Role) field.ErrorList {
-	c := newChecks()
-	c.Metadata(&role.ObjectMeta, true, segmentName)
-	c.policyRules(role.Rules, true)
-	return c.List
+// The checks of new objects and of updates. An update is checked as a new object: its old mistakes are told too.
+var (
+	ValidateRole, ValidateRoleUpdate = whole(func(c checks, role *rbacv1.Role) {
+		c.Metadata(&role.ObjectMeta, true, segmentName)
+		c.policyRules(role.Rules, true)
+	}, nil)
+	ValidateClusterRole, ValidateClusterRoleUpdate = whole(checks.clusterRole, nil)
+	ValidateRoleBinding, ValidateRoleBindingUpdate = whole(func(c checks, binding *rbacv1.RoleBinding) {
+		c.binding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, true)
+	}, func(binding *rbacv1.RoleBinding) rbacv1.RoleRef { return binding.RoleRef })
+	ValidateClusterRoleBinding, ValidateClusterRoleBindingUpdate = whole(func(c checks, binding *rbacv1.ClusterRoleBinding) {
+		c.binding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, false)
+	}, func(binding *rbacv1.ClusterRoleBinding) rbacv1.RoleRef { return binding.RoleRef })
+)
+
+// whole returns the checks of new objects of a kind, and of updates. A binding, of which roleOf returns the role, keeps it: a user who may change the subjects may
+// not be allowed to create a binding of another role.
+func whole[T metav1.Object](rules func(c checks, now T), roleOf func(T) rbacv1.RoleRef) (func(T) field.ErrorList, func(now, old T) field.ErrorList) {
+	return creates(rules), func(now, old T) field.ErrorList {
+		c := newChecks()
+		rules(c, now)
+		c.Add(metadataUpdate(now, old)...)
+		if roleOf != nil {
+			c.InvalidIf(roleOf(now) != roleOf(old), field.NewPath("roleRef"), roleOf(now), "cannot change roleRef")
+		}
+		return c.List
+	}
 }
 
-// ValidateRoleUpdate checks an update of a role.
-func ValidateRoleUpdate(now, old *rbacv1.Role) field.ErrorList {
-	return append(ValidateRole(now), metadataUpdate(now, old)...)
-}
-
-// ValidateClusterRole checks a new cluster role.
-func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
-	c := newChecks()
+func (c checks) clusterRole(role *rbacv1.ClusterRole) {
 	c.Metadata(&role.ObjectMeta, false, segmentName)
 	c.policyRules(role.Rules, false)
 	if role.AggregationRule == nil {
-		return c.List
+		return
 	}
 	selectors, at := role.AggregationRule.ClusterRoleSelectors, field.NewPath("aggregationRule", "clusterRoleSelectors")
 	c.Some(at, len(selectors), "at least one clusterRoleSelector required if aggregationRule is non-nil")
@@ -40,12 +51,6 @@ func ValidateClusterRole(role *rbacv1.ClusterRole) field.ErrorList {
 		_, err := metav1.LabelSelectorAsSelector(&selectors[i])
 		c.InvalidIf(err != nil, at.Index(i), nil, "invalid label selector.")
 	}
-	return c.List
-}
-
-// ValidateClusterRoleUpdate checks an update of a cluster role.
-func ValidateClusterRoleUpdate(now, old *rbacv1.ClusterRole) field.ErrorList {
-	return append(ValidateClusterRole(now), metadataUpdate(now, old)...)
 }
 
 func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
@@ -63,36 +68,7 @@ func (c checks) policyRules(rules []rbacv1.PolicyRule, namespaced bool) {
 	}
 }
 
-// ValidateRoleBinding checks a new role binding.
-func ValidateRoleBinding(binding *rbacv1.RoleBinding) field.ErrorList {
-	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, true)
-}
-
-// ValidateRoleBindingUpdate checks an update of a role binding.
-func ValidateRoleBindingUpdate(now, old *rbacv1.RoleBinding) field.ErrorList {
-	return slices.Concat(ValidateRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
-}
-
-// ValidateClusterRoleBinding checks a new cluster role binding.
-func ValidateClusterRoleBinding(binding *rbacv1.ClusterRoleBinding) field.ErrorList {
-	return validateBinding(&binding.ObjectMeta, binding.RoleRef, binding.Subjects, false)
-}
-
-// ValidateClusterRoleBindingUpdate checks an update of a cluster role binding.
-func ValidateClusterRoleBindingUpdate(now, old *rbacv1.ClusterRoleBinding) field.ErrorList {
-	return slices.Concat(ValidateClusterRoleBinding(now), metadataUpdate(now, old), sameRole(now.RoleRef, old.RoleRef))
-}
-
-// sameRole refuses another role: a user who may change the subjects may not be allowed to create
-// a binding of that role.
-func sameRole(now, old rbacv1.RoleRef) field.ErrorList {
-	c := newChecks()
-	c.InvalidIf(now != old, field.NewPath("roleRef"), now, "cannot change roleRef")
-	return c.List
-}
-
-func validateBinding(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
-	c := newChecks()
+func (c checks) binding(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool) {
 	c.Metadata(meta, namespaced, segmentName)
 	at, kinds := field.NewPath("roleRef"), []string{"ClusterRole"}
 	if namespaced {
@@ -100,22 +76,17 @@ func validateBinding(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rb
 	}
 	check.Supported(c.Errors, at.Child("apiGroup"), role.APIGroup, rbacv1.GroupName)
 	check.Supported(c.Errors, at.Child("kind"), role.Kind, kinds...)
-	if c.Require(at.Child("name"), role.Name) {
-		c.Each(at.Child("name"), role.Name, path.ValidatePathSegmentName(role.Name, false))
-	}
+	c.RequireBy(at.Child("name"), role.Name, func(at *field.Path, name string) { c.Each(at, name, path.IsValidPathSegmentName(name)) })
 	for i, subject := range subjects {
 		c.subject(field.NewPath("subjects").Index(i), subject, namespaced)
 	}
-	return c.List
 }
 
 func (c checks) subject(at *field.Path, subject rbacv1.Subject, namespaced bool) {
 	c.Require(at.Child("name"), subject.Name)
 	switch subject.Kind {
 	case rbacv1.ServiceAccountKind:
-		if subject.Name != "" {
-			c.Each(at.Child("name"), subject.Name, apivalidation.ValidateServiceAccountName(subject.Name, false))
-		}
+		c.OptionalName(at.Child("name"), subject.Name)
 		check.Supported(c.Errors, at.Child("apiGroup"), subject.APIGroup, "")
 		if !namespaced {
 			c.Require(at.Child("namespace"), subject.Namespace)

@@ -15,29 +15,25 @@ import (
 )
 
 // ValidateService checks a new service.
-func ValidateService(service *corev1.Service) field.ErrorList {
-	c := newChecks()
+var ValidateService = creates(func(c checks, service *corev1.Service) {
 	c.Metadata(&service.ObjectMeta, true, apivalidation.NameIsDNSLabel)
 	c.service(service, &corev1.Service{})
-	return c.List
-}
+})
 
 // ValidateServiceUpdate checks an update of a service. The first cluster IP is immutable unless the
 // service becomes an ExternalName or was one.
-func ValidateServiceUpdate(now, old *corev1.Service) field.ErrorList {
-	return update(now, old, func(c checks, now, old *corev1.Service) {
-		c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
-		at := field.NewPath("spec")
-		if now.Spec.Type != corev1.ServiceTypeExternalName && old.Spec.Type != corev1.ServiceTypeExternalName {
-			c.keptAddresses(&now.Spec, &old.Spec, at)
-		}
-		if now.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
-			c.InvalidIf(!check.Same(now.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass), at.Child("loadBalancerClass"), now.Spec.LoadBalancerClass, "may not change once set")
-		}
-		c.balancerClass(&now.Spec, at.Child("loadBalancerClass"))
-		c.service(now, old)
-	})
-}
+var ValidateServiceUpdate = updates(func(c checks, now, old *corev1.Service) {
+	c.MetadataUpdate(&now.ObjectMeta, &old.ObjectMeta)
+	at := field.NewPath("spec")
+	if now.Spec.Type != corev1.ServiceTypeExternalName && old.Spec.Type != corev1.ServiceTypeExternalName {
+		c.keptAddresses(&now.Spec, &old.Spec, at)
+	}
+	if now.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		c.InvalidIf(!check.Same(now.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass), at.Child("loadBalancerClass"), now.Spec.LoadBalancerClass, "may not change once set")
+	}
+	c.balancerClass(&now.Spec, at.Child("loadBalancerClass"))
+	c.service(now, old)
+})
 
 // keptAddresses lets the second address change, but not the first.
 func (c checks) keptAddresses(now, old *corev1.ServiceSpec, at *field.Path) {
@@ -96,9 +92,7 @@ func (c checks) externalName(spec *corev1.ServiceSpec, at *field.Path) {
 	c.Forbid(len(spec.ClusterIPs) > 0, at.Child("clusterIPs"), why)
 	c.Forbid(len(spec.IPFamilies) > 0, at.Child("ipFamilies"), why)
 	c.Forbid(spec.IPFamilyPolicy != nil, at.Child("ipFamilyPolicy"), why)
-	if name := strings.TrimSuffix(spec.ExternalName, "."); c.Require(at.Child("externalName"), name) {
-		c.Subdomain(at.Child("externalName"), name)
-	}
+	c.RequireBy(at.Child("externalName"), strings.TrimSuffix(spec.ExternalName, "."), c.Subdomain)
 }
 
 func (c checks) servicePorts(ports []corev1.ServicePort, at *field.Path) {
@@ -114,9 +108,7 @@ func (c checks) servicePorts(ports []corev1.ServicePort, at *field.Path) {
 		c.PortNumber(at.Child("port"), port.Port)
 		check.RequireSupported(c.Errors, at.Child("protocol"), port.Protocol, check.Protocols...)
 		c.Port(at.Child("targetPort"), port.TargetPort)
-		if port.AppProtocol != nil {
-			c.Qualified(at.Child("appProtocol"), *port.AppProtocol)
-		}
+		check.IfSet(at.Child("appProtocol"), port.AppProtocol, c.Qualified)
 	}
 }
 

@@ -22,15 +22,15 @@ var Service = of(func(l *list, now, _ *corev1.Service) {
 	_, hasHints := now.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
 	addIf(hasHints, "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead")
 	if spec.ClusterIP != "" && spec.ClusterIP != corev1.ClusterIPNone {
-		l.ips(at.Child("clusterIPs"), spec.ClusterIPs)
+		each(at.Child("clusterIPs"), spec.ClusterIPs, l.ip)
 	}
 	addIf(isHeadless && spec.LoadBalancerIP != "", "spec.loadBalancerIP is ignored for headless services")
 	addIf(isHeadless && len(spec.ExternalIPs) > 0, "spec.externalIPs is ignored for headless services")
 	addIf(isHeadless && spec.SessionAffinity != corev1.ServiceAffinityNone, "spec.SessionAffinity is ignored for headless services")
-	l.ips(at.Child("externalIPs"), spec.ExternalIPs)
+	each(at.Child("externalIPs"), spec.ExternalIPs, l.ip)
 	addIf(len(spec.ExternalIPs) > 0 && !isHeadless && !isName, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
 	l.ip(at.Child("loadBalancerIP"), spec.LoadBalancerIP)
-	l.cidrs(at.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges)
+	each(at.Child("loadBalancerSourceRanges"), spec.LoadBalancerSourceRanges, l.cidr)
 	addIf(isName && len(spec.ExternalIPs) > 0, `spec.externalIPs is ignored when spec.type is "ExternalName"`)
 	addIf(!isName && spec.ExternalName != "", `spec.externalName is ignored when spec.type is not "ExternalName"`)
 	if spread := spec.TrafficDistribution; spread != nil && *spread == corev1.ServiceTrafficDistributionPreferClose {
@@ -46,9 +46,10 @@ func (l *list) ip(at *field.Path, value string) {
 	}
 }
 
-func (l *list) ips(at *field.Path, values []string) {
+// each looks at each value of a list.
+func each(at *field.Path, values []string, look func(at *field.Path, value string)) {
 	for i, value := range values {
-		l.ip(at.Index(i), value)
+		look(at.Index(i), value)
 	}
 }
 
@@ -56,11 +57,5 @@ func (l *list) ips(at *field.Path, values []string) {
 func (l *list) cidr(at *field.Path, value string) {
 	if len(utilvalidation.IsValidCIDRForLegacyField(at, value, false, nil)) == 0 {
 		l.add(utilvalidation.GetWarningsForCIDR(at, value)...)
-	}
-}
-
-func (l *list) cidrs(at *field.Path, values []string) {
-	for i, value := range values {
-		l.cidr(at.Index(i), value)
 	}
 }

@@ -76,7 +76,7 @@ func (l *list) pod(root *field.Path, meta *metav1.ObjectMeta, spec *corev1.PodSp
 	l.near(atAffinity.Child("podAffinity"), affinity.PodAffinity)
 	l.near(atAffinity.Child("podAntiAffinity"), (*corev1.PodAffinity)(affinity.PodAntiAffinity))
 	if spec.DNSConfig != nil {
-		l.ips(at.Child("dnsConfig", "nameservers"), spec.DNSConfig.Nameservers)
+		each(at.Child("dnsConfig", "nameservers"), spec.DNSConfig.Nameservers, l.ip)
 	}
 	for i, host := range hosts {
 		l.ip(atHosts.Index(i).Child("ip"), host.IP)

@@ -46,11 +46,11 @@ func (l *list) volumes(at *field.Path, volumes []corev1.Volume) {
 	for _, v := range volumes {
 		switch {
 		case v.ConfigMap != nil:
-			l.files(v.Name, "ConfigMap "+strconv.Quote(v.ConfigMap.Name), keys(v.ConfigMap.Items, ""))
+			l.files(v.Name, "ConfigMap "+strconv.Quote(v.ConfigMap.Name), filesOf("", v.ConfigMap.Items, nil))
 		case v.Secret != nil:
-			l.files(v.Name, "Secret "+strconv.Quote(v.Secret.SecretName), keys(v.Secret.Items, ""))
+			l.files(v.Name, "Secret "+strconv.Quote(v.Secret.SecretName), filesOf("", v.Secret.Items, nil))
 		case v.DownwardAPI != nil:
-			l.files(v.Name, "DownwardAPI", fields(v.DownwardAPI.Items, ""))
+			l.files(v.Name, "DownwardAPI", filesOf("", nil, v.DownwardAPI.Items))
 		case v.Projected != nil:
 			var files []file
 			for _, source := range v.Projected.Sources {
@@ -71,15 +71,12 @@ func (f file) String() string {
 	return strconv.Quote(f.path)
 }
 
-func keys(items []corev1.KeyToPath, source string) (files []file) {
-	for _, item := range items {
+// filesOf returns the files of the items of a source: their keys are of an object, or they are fields of the pod.
+func filesOf(source string, keys []corev1.KeyToPath, fields []corev1.DownwardAPIVolumeFile) (files []file) {
+	for _, item := range keys {
 		files = append(files, file{item.Path, source})
 	}
-	return files
-}
-
-func fields(items []corev1.DownwardAPIVolumeFile, source string) (files []file) {
-	for _, item := range items {
+	for _, item := range fields {
 		files = append(files, file{item.Path, source})
 	}
 	return files
@@ -88,11 +85,11 @@ func fields(items []corev1.DownwardAPIVolumeFile, source string) (files []file) 
 func projected(source corev1.VolumeProjection) []file {
 	switch {
 	case source.ConfigMap != nil:
-		return keys(source.ConfigMap.Items, "ConfigMap "+strconv.Quote(source.ConfigMap.Name))
+		return filesOf("ConfigMap "+strconv.Quote(source.ConfigMap.Name), source.ConfigMap.Items, nil)
 	case source.Secret != nil:
-		return keys(source.Secret.Items, "Secret "+strconv.Quote(source.Secret.Name))
+		return filesOf("Secret "+strconv.Quote(source.Secret.Name), source.Secret.Items, nil)
 	case source.DownwardAPI != nil:
-		return fields(source.DownwardAPI.Items, "DownwardAPI")
+		return filesOf("DownwardAPI", nil, source.DownwardAPI.Items)
 	case source.ServiceAccountToken != nil:
 		return []file{{source.ServiceAccountToken.Path, "ServiceAccountToken"}}
 	case source.ClusterTrustBundle != nil:

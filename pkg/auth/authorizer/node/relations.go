@@ -15,7 +15,7 @@ func toNode(from Object, name string) Relation { return Relation{from, Object{Ki
 
 // OfPod returns what the node of a pod may read for it, nothing while it has no node. A mirror pod gives no access: its node has made it.
 func OfPod(pod *corev1.Pod) (relations []Relation) {
-	if _, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; isMirror || pod.Spec.NodeName == "" {
+	if pods.IsMirror(pod) || pod.Spec.NodeName == "" {
 		return nil
 	}
 	needs := func(kind Kind, name string) {

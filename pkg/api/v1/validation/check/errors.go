@@ -60,6 +60,41 @@ func (c *Errors) Require(path *field.Path, text string) bool {
 	return text != ""
 }
 
+// RequireBy requires a text that is set and obeys a rule.
+func (c *Errors) RequireBy(path *field.Path, text string, rule func(path *field.Path, text string)) {
+	if c.Require(path, text) {
+		rule(path, text)
+	}
+}
+
+// Optional applies a rule to a text that is set.
+func (c *Errors) Optional(path *field.Path, text string, rule func(path *field.Path, text string)) {
+	if text != "" {
+		rule(path, text)
+	}
+}
+
+// IfSet applies a rule to a value that is set.
+func IfSet[T any](path *field.Path, value *T, rule func(path *field.Path, value T)) {
+	if value != nil {
+		rule(path, *value)
+	}
+}
+
+// AtMost bounds the number of entries of a list.
+func (c *Errors) AtMost(path *field.Path, length, most int) {
+	if length > most {
+		c.Add(field.TooMany(path, length, most))
+	}
+}
+
+// NotLonger bounds the length of a text. The error does not contain it.
+func (c *Errors) NotLonger(path *field.Path, length, most int) {
+	if length > most {
+		c.Add(field.TooLong(path, "", most))
+	}
+}
+
 // Needs requires the values of fields. The arguments are pairs of a name and a value.
 func (c *Errors) Needs(at *field.Path, pairs ...string) {
 	for pair := range slices.Chunk(pairs, 2) {

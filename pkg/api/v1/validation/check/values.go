@@ -35,23 +35,15 @@ func (c *Errors) Qualified(path *field.Path, value string) {
 }
 
 // RequireLabel requires a text that is set, and a DNS label.
-func (c *Errors) RequireLabel(path *field.Path, value string) {
-	if c.Require(path, value) {
-		c.Label(path, value)
-	}
+func (c *Errors) RequireLabel(path *field.Path, value string) { c.RequireBy(path, value, c.Label) }
+
+// Name requires a DNS subdomain as the name of an object.
+func (c *Errors) Name(at *field.Path, name string) {
+	c.Each(at, name, apivalidation.NameIsDNSSubdomain(name, false))
 }
 
-// Name requires a DNS subdomain, or the prefix of one.
-func (c *Errors) Name(at *field.Path, name string, prefix bool) {
-	c.Each(at, name, apivalidation.NameIsDNSSubdomain(name, prefix))
-}
-
-// OptionalName requires a DNS subdomain or "".
-func (c *Errors) OptionalName(at *field.Path, name string) {
-	if name != "" {
-		c.Name(at, name, false)
-	}
-}
+// OptionalName requires the name of an object or "".
+func (c *Errors) OptionalName(at *field.Path, name string) { c.Optional(at, name, c.Name) }
 
 // LabelName requires the name of a label.
 func (c *Errors) LabelName(at *field.Path, name string) {
@@ -139,6 +131,12 @@ func (c *Errors) AtMostAll(at *field.Path, value *intstr.IntOrString) {
 		percent, err := intstr.GetScaledValueFromIntOrPercent(value, 100, false)
 		c.InvalidIf(err != nil || percent > 100, at, value, "must not be greater than 100%")
 	}
+}
+
+// TokenSeconds requires how long a token may last.
+func (c *Errors) TokenSeconds(at *field.Path, seconds int64) {
+	c.InvalidIf(seconds < 10*60, at, seconds, "may not specify a duration less than 10 minutes")
+	c.InvalidIf(seconds > 1<<32, at, seconds, "may not specify a duration larger than 2^32 seconds")
 }
 
 // Relative requires a relative path that does not leave its directory.

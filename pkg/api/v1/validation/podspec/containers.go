@@ -125,9 +125,7 @@ func (c checks) restartPolicy(ctr *corev1.Container, at *field.Path) {
 	rules := at.Child("restartPolicyRules")
 	c.RequiredIf(ctr.RestartPolicy == nil && len(ctr.RestartPolicyRules) > 0, at.Child("restartPolicy"), rulesNeedPolicy)
 	check.IfSupported(c.Errors, at.Child("restartPolicy"), ctr.RestartPolicy, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
-	if n := len(ctr.RestartPolicyRules); n > 20 {
-		c.Add(field.TooMany(rules, n, 20))
-	}
+	c.AtMost(rules, len(ctr.RestartPolicyRules), 20)
 	for i, rule := range ctr.RestartPolicyRules {
 		at := rules.Index(i)
 		check.Supported(c.Errors, at.Child("action"), rule.Action, corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
@@ -136,9 +134,7 @@ func (c checks) restartPolicy(ctr *corev1.Container, at *field.Path) {
 			continue
 		}
 		check.Supported(c.Errors, at.Child("exitCodes", "operator"), rule.ExitCodes.Operator, corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		if n := len(rule.ExitCodes.Values); n > 255 {
-			c.Add(field.TooMany(at.Child("exitCodes", "values"), n, 255))
-		}
+		c.AtMost(at.Child("exitCodes", "values"), len(rule.ExitCodes.Values), 255)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -25,13 +26,20 @@ var (
 
 func (c checks) env(vars []corev1.EnvVar, at *field.Path) {
 	for i, v := range vars {
-		if c.Require(at.Index(i).Child("name"), v.Name) {
-			c.Each(at.Index(i).Child("name"), v.Name, utilvalidation.IsRelaxedEnvVarName(v.Name))
-		}
+		c.RequireBy(at.Index(i).Child("name"), v.Name, c.variableName)
 		if v.ValueFrom != nil {
 			c.valueFrom(v.ValueFrom, v.Value, at.Index(i).Child("valueFrom"))
 		}
 	}
+}
+
+func (c checks) variableName(at *field.Path, name string) {
+	c.Each(at, name, utilvalidation.IsRelaxedEnvVarName(name))
+}
+
+// namePrefix requires the beginning of the name of an object, as today's server does of whole names.
+func (c checks) namePrefix(at *field.Path, name string) {
+	c.Each(at, name, apivalidation.NameIsDNSSubdomain(name, true))
 }
 
 func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Path) {
@@ -49,13 +57,9 @@ func (c checks) valueFrom(from *corev1.EnvVarSource, value string, at *field.Pat
 	}
 	if f := from.FileKeyRef; f != nil {
 		at := at.Child("fileKeyRef")
-		if c.Require(at.Child("key"), f.Key) {
-			c.Each(at.Child("key"), f.Key, utilvalidation.IsRelaxedEnvVarName(f.Key))
-		}
+		c.RequireBy(at.Child("key"), f.Key, c.variableName)
 		c.RequireLabel(at.Child("volumeName"), f.VolumeName)
-		if c.Require(at.Child("path"), f.Path) {
-			c.NoBacksteps(at.Child("path"), f.Path)
-		}
+		c.RequireBy(at.Child("path"), f.Path, c.NoBacksteps)
 	}
 	switch found := count(from.FieldRef != nil, from.ResourceFieldRef != nil, from.ConfigMapKeyRef != nil, from.SecretKeyRef != nil, from.FileKeyRef != nil); {
 	case found == 0:
@@ -143,15 +147,13 @@ func (c checks) resourceRef(ref *corev1.ResourceFieldSelector, inVolume bool, at
 func (c checks) envFrom(sources []corev1.EnvFromSource, at *field.Path) {
 	for i, source := range sources {
 		one := at.Index(i)
-		if source.Prefix != "" {
-			c.Each(one.Child("prefix"), source.Prefix, utilvalidation.IsRelaxedEnvVarName(source.Prefix))
-		}
+		c.Optional(one.Child("prefix"), source.Prefix, c.variableName)
 		configMap, secret := source.ConfigMapRef, source.SecretRef
-		if configMap != nil && c.Require(one.Child("configMapRef", "name"), configMap.Name) {
-			c.Name(one.Child("configMapRef", "name"), configMap.Name, true)
+		if configMap != nil {
+			c.RequireBy(one.Child("configMapRef", "name"), configMap.Name, c.namePrefix)
 		}
-		if secret != nil && c.Require(one.Child("secretRef", "name"), secret.Name) {
-			c.Name(one.Child("secretRef", "name"), secret.Name, true)
+		if secret != nil {
+			c.RequireBy(one.Child("secretRef", "name"), secret.Name, c.namePrefix)
 		}
 		c.InvalidIf(configMap == nil && secret == nil, at, "", "must specify one of: `configMapRef` or `secretRef`")
 		c.InvalidIf(configMap != nil && secret != nil, at, "", "may not have more than one field specified at a time")

@@ -26,14 +26,9 @@ func PersistentSource(errors *check.Errors, s *corev1.PersistentVolumeSource, sp
 	needs(c, o, "glusterfs", s.Glusterfs, "endpoints", "path")
 	check.Option(o, "flocker", s.Flocker, c.flocker)
 	check.Option(o, "nfs", s.NFS, c.nfs)
-	check.Option(o, "rbd", s.RBD, func(r *corev1.RBDPersistentVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
-		c.Needs(at, "image", r.RBDImage)
-	})
+	needs(c, o, "rbd", s.RBD, "monitors", "image")
 	needs(c, o, "quobyte", s.Quobyte, "volume")
-	check.Option(o, "cephfs", s.CephFS, func(f *corev1.CephFSPersistentVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(f.Monitors), "")
-	})
+	needs(c, o, "cephfs", s.CephFS, "monitors")
 	needs(c, o, "iscsi", s.ISCSI, "targetPortal", "iqn")
 	needs(c, o, "cinder", s.Cinder, "volumeID")
 	check.Option(o, "fc", s.FC, c.fibreChannel)
@@ -45,9 +40,7 @@ func PersistentSource(errors *check.Errors, s *corev1.PersistentVolumeSource, sp
 	needs(c, o, "azureDisk", s.AzureDisk, "diskName", "diskURI")
 	needs(c, o, "scaleIO", s.ScaleIO, "gateway", "system", "volumeName")
 	check.Option(o, "local", s.Local, func(l *corev1.LocalVolumeSource, at *field.Path) {
-		if c.Require(at.Child("path"), l.Path) {
-			c.NoBacksteps(at.Child("path"), l.Path)
-		}
+		c.RequireBy(at.Child("path"), l.Path, c.NoBacksteps)
 	})
 	check.Option(o, "storageos", s.StorageOS, func(s *corev1.StorageOSPersistentVolumeSource, at *field.Path) {
 		c.RequireLabel(at.Child("volumeName"), s.VolumeName)
@@ -68,30 +61,25 @@ func (c checks) csiVolume(s *corev1.CSIPersistentVolumeSource, at *field.Path) {
 			continue
 		}
 		at := at.Child(secret.name)
-		if c.Require(at.Child("name"), secret.ref.Name) {
-			c.Subdomain(at.Child("name"), secret.ref.Name)
-		}
+		c.RequireBy(at.Child("name"), secret.ref.Name, c.Subdomain)
 		c.RequireLabel(at.Child("namespace"), secret.ref.Namespace)
 	}
 }
 
 // DriverName checks the name of a driver of volumes, and adds the errors.
 func DriverName(c *check.Errors, name string, at *field.Path) {
-	if !c.Require(at, name) {
-		return
+	if c.Require(at, name) {
+		c.NotLonger(at, len(name), 63)
+		c.Each(at, name, utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)))
 	}
-	if len(name) > 63 {
-		c.Add(field.TooLong(at, "", 63))
-	}
-	c.Each(at, name, utilvalidation.IsDNS1123Subdomain(strings.ToLower(name)))
 }
 
-// needs is Option for a source of which only texts are required, by their names in JSON.
+// needs is Option for a source of which only texts or lists are required, by their names in JSON.
 func needs[T any](c checks, o *check.OneOf, name string, source *T, required ...string) {
 	check.Option(o, name, source, func(source *T, at *field.Path) {
-		for _, text := range required {
-			f, _, _ := util.JSONField(reflect.TypeFor[T](), text)
-			c.Require(at.Child(text), reflect.ValueOf(source).Elem().FieldByIndex(f.Index).Interface().(string))
+		for _, name := range required {
+			f, _, _ := util.JSONField(reflect.TypeFor[T](), name)
+			c.Some(at.Child(name), reflect.ValueOf(source).Elem().FieldByIndex(f.Index).Len(), "")
 		}
 	})
 }

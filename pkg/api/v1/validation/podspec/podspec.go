@@ -44,7 +44,7 @@ func EachContainer(spec *corev1.PodSpec, at *field.Path, visit func(*corev1.Cont
 // Validate checks the spec of a pod, whose name is empty if it is a template's, and adds the errors.
 func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.Path) {
 	c := checks{errors}
-	s := &podSpec{PodSpec: *spec, at: at, claims: map[string]bool{}}
+	s := &podSpec{PodSpec: *spec, at: at}
 	c.RequiredIf(s.TerminationGracePeriodSeconds == nil, at.Child("terminationGracePeriodSeconds"), "")
 	s.volumes = c.volumes(s.Volumes, pod, at.Child("volumes"))
 	c.claims(s)
@@ -82,12 +82,8 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 	if seconds := s.ActiveDeadlineSeconds; seconds != nil {
 		c.InvalidIf(*seconds < 1 || *seconds > math.MaxInt32, at.Child("activeDeadlineSeconds"), *seconds, utilvalidation.InclusiveRangeError(1, math.MaxInt32))
 	}
-	if s.Hostname != "" {
-		c.Label(at.Child("hostname"), s.Hostname)
-	}
-	if s.Subdomain != "" {
-		c.Label(at.Child("subdomain"), s.Subdomain)
-	}
+	c.Optional(at.Child("hostname"), s.Hostname, c.Label)
+	c.Optional(at.Child("subdomain"), s.Subdomain, c.Label)
 	Tolerations(c.Errors, s.Tolerations, at.Child("tolerations"))
 	for i, alias := range s.HostAliases {
 		at := at.Child("hostAliases").Index(i)
@@ -97,9 +93,7 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 		}
 	}
 	c.OptionalName(at.Child("priorityClassName"), s.PriorityClassName)
-	if name := s.RuntimeClassName; name != nil {
-		c.Name(at.Child("runtimeClassName"), *name, false)
-	}
+	check.IfSet(at.Child("runtimeClassName"), s.RuntimeClassName, c.Name)
 	if policy := s.PreemptionPolicy; policy != nil {
 		check.RequireSupported(c.Errors, at.Child("preemptionPolicy"), *policy, corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
@@ -114,11 +108,6 @@ func Validate(errors *check.Errors, spec *corev1.PodSpec, pod string, at *field.
 
 // claims checks the pod's resource claims and records their names.
 func (c checks) claims(s *podSpec) {
-	for _, claim := range s.ResourceClaims {
-		if claim.Name != "" {
-			s.claims[claim.Name] = true
-		}
-	}
 	names := check.Unique{}
 	for i, claim := range s.ResourceClaims {
 		at := s.at.Child("resourceClaims").Index(i)
@@ -131,13 +120,10 @@ func (c checks) claims(s *podSpec) {
 		name, template := claim.ResourceClaimName, claim.ResourceClaimTemplateName
 		c.InvalidIf(name != nil && template != nil, at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
 		c.InvalidIf(name == nil && template == nil, at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
-		if name != nil {
-			c.Name(at.Child("resourceClaimName"), *name, false)
-		}
-		if template != nil {
-			c.Name(at.Child("resourceClaimTemplateName"), *template, false)
-		}
+		check.IfSet(at.Child("resourceClaimName"), name, c.Name)
+		check.IfSet(at.Child("resourceClaimTemplateName"), template, c.Name)
 	}
+	s.claims = names
 }
 
 func (c checks) dns(s *podSpec, at *field.Path) {
@@ -175,9 +161,7 @@ func (c checks) hostname(s *podSpec) {
 	}
 	c.Forbid(check.Is(s.SetHostnameAsFQDN), at, "may not be specified when setHostnameAsFQDN is true")
 	c.Forbid(s.HostNetwork, at, "may not be specified when hostNetwork is true")
-	if len(*name) > 64 {
-		c.Add(field.TooLong(at, "", 64))
-	}
+	c.NotLonger(at, len(*name), 64)
 	c.Subdomain(at, *name)
 }
 

@@ -25,12 +25,8 @@ func (c checks) affinity(a *corev1.Affinity, at *field.Path) {
 	if n := a.NodeAffinity; n != nil {
 		c.nodeAffinity(n, at.Child("nodeAffinity"))
 	}
-	if p := a.PodAffinity; p != nil {
-		c.podAffinity(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAffinity"))
-	}
-	if p := a.PodAntiAffinity; p != nil {
-		c.podAffinity(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution, at.Child("podAntiAffinity"))
-	}
+	c.podAffinity(a.PodAffinity, at.Child("podAffinity"))
+	c.podAffinity((*corev1.PodAffinity)(a.PodAntiAffinity), at.Child("podAntiAffinity"))
 }
 
 func (c checks) weight(at *field.Path, weight int32) {
@@ -96,11 +92,14 @@ func (c checks) nodeTerm(term *corev1.NodeSelectorTerm, labelValues bool, at *fi
 	}
 }
 
-func (c checks) podAffinity(terms []corev1.PodAffinityTerm, weighted []corev1.WeightedPodAffinityTerm, at *field.Path) {
-	for i, term := range terms {
+func (c checks) podAffinity(p *corev1.PodAffinity, at *field.Path) {
+	if p == nil {
+		return
+	}
+	for i, term := range p.RequiredDuringSchedulingIgnoredDuringExecution {
 		c.podTerm(&term, at.Child(required).Index(i))
 	}
-	for i, term := range weighted {
+	for i, term := range p.PreferredDuringSchedulingIgnoredDuringExecution {
 		at := at.Child(preferred).Index(i)
 		c.weight(at, term.Weight)
 		c.podTerm(&term.PodAffinityTerm, at.Child("podAffinityTerm"))
@@ -183,9 +182,7 @@ func (c checks) topologySpread(constraints []corev1.TopologySpreadConstraint, at
 func Tolerations(c *check.Errors, tolerations []corev1.Toleration, at *field.Path) {
 	for i, t := range tolerations {
 		at := at.Index(i)
-		if t.Key != "" {
-			c.LabelName(at.Child("key"), t.Key)
-		}
+		c.Optional(at.Child("key"), t.Key, c.LabelName)
 		c.InvalidIf(t.Key == "" && t.Operator != corev1.TolerationOpExists, at.Child("operator"), t.Operator,
 			`operator must be Exists when `+"`key`"+` is empty, which means "match all values and all keys"`)
 		c.InvalidIf(t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute, at.Child("effect"), t.Effect,

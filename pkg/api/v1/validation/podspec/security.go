@@ -27,10 +27,10 @@ func (c checks) podSecurity(s *podSpec) {
 	if sc == nil {
 		return
 	}
-	c.group(at.Child("fsGroup"), sc.FSGroup)
+	check.IfSet(at.Child("fsGroup"), sc.FSGroup, c.group)
 	c.runAs(at, sc.RunAsUser, sc.RunAsGroup)
 	for i, group := range sc.SupplementalGroups {
-		c.Each(at.Child("supplementalGroups").Index(i), group, utilvalidation.IsValidGroupID(group))
+		c.group(at.Child("supplementalGroups").Index(i), group)
 	}
 	c.InvalidIf(check.Is(s.ShareProcessNamespace) && s.HostPID, at.Child("shareProcessNamespace"), true, "ShareProcessNamespace and HostPID cannot both be enabled")
 	names := check.Unique{}
@@ -70,14 +70,10 @@ func (c checks) runAs(at *field.Path, user, group *int64) {
 	if user != nil {
 		c.Each(at.Child("runAsUser"), *user, utilvalidation.IsValidUserID(*user))
 	}
-	c.group(at.Child("runAsGroup"), group)
+	check.IfSet(at.Child("runAsGroup"), group, c.group)
 }
 
-func (c checks) group(at *field.Path, id *int64) {
-	if id != nil {
-		c.Each(at, *id, utilvalidation.IsValidGroupID(*id))
-	}
-}
+func (c checks) group(at *field.Path, id int64) { c.Each(at, id, utilvalidation.IsValidGroupID(id)) }
 
 func (c checks) securityContext(sc *corev1.SecurityContext, hostUsers bool, at *field.Path) {
 	if sc == nil {
@@ -131,8 +127,8 @@ func (c checks) appArmor(p *corev1.AppArmorProfile, at *field.Path) {
 		case strings.TrimSpace(*name) != *name:
 			c.Add(field.Invalid(file, *name, "must not be padded with whitespace"))
 		}
-		if p.LocalhostProfile != nil && len(*p.LocalhostProfile) > 4095 {
-			c.Add(field.TooLong(file, "", 4095))
+		if p.LocalhostProfile != nil {
+			c.NotLonger(file, len(*p.LocalhostProfile), 4095)
 		}
 	case corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined:
 		c.InvalidIf(p.LocalhostProfile != nil, file, p.LocalhostProfile, "can only be set when AppArmor type is Localhost")

@@ -53,20 +53,16 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	needs(c, o, "awsElasticBlockStore", v.AWSElasticBlockStore, "volumeID")
 	check.Option(o, "secret", v.Secret, func(s *corev1.SecretVolumeSource, at *field.Path) {
 		c.Needs(at, "secretName", s.SecretName)
-		c.mode(at.Child("defaultMode"), s.DefaultMode)
-		c.keys(s.Items, at.Child("items"))
+		c.files(at, s.DefaultMode, s.Items)
 	})
 	check.Option(o, "nfs", v.NFS, c.nfs)
 	needs(c, o, "iscsi", v.ISCSI, "targetPortal", "iqn")
 	needs(c, o, "glusterfs", v.Glusterfs, "endpoints", "path")
 	check.Option(o, "flocker", v.Flocker, c.flocker)
 	needs(c, o, "persistentVolumeClaim", v.PersistentVolumeClaim, "claimName")
-	check.Option(o, "rbd", v.RBD, func(r *corev1.RBDVolumeSource, at *field.Path) {
-		c.Some(at.Child("monitors"), len(r.CephMonitors), "")
-		c.Needs(at, "image", r.RBDImage)
-	})
+	needs(c, o, "rbd", v.RBD, "monitors", "image")
 	needs(c, o, "cinder", v.Cinder, "volumeID")
-	check.Option(o, "cephfs", v.CephFS, func(f *corev1.CephFSVolumeSource, at *field.Path) { c.Some(at.Child("monitors"), len(f.Monitors), "") })
+	needs(c, o, "cephfs", v.CephFS, "monitors")
 	needs(c, o, "quobyte", v.Quobyte, "volume")
 	check.Option(o, "downwardAPI", v.DownwardAPI, func(d *corev1.DownwardAPIVolumeSource, at *field.Path) {
 		c.mode(at.Child("defaultMode"), d.DefaultMode)
@@ -78,8 +74,7 @@ func (c checks) volume(v *corev1.Volume, pod string, at *field.Path) {
 	needs(c, o, "flexVolume", v.FlexVolume, "driver")
 	check.Option(o, "configMap", v.ConfigMap, func(m *corev1.ConfigMapVolumeSource, at *field.Path) {
 		c.Needs(at, "name", m.Name)
-		c.mode(at.Child("defaultMode"), m.DefaultMode)
-		c.keys(m.Items, at.Child("items"))
+		c.files(at, m.DefaultMode, m.Items)
 	})
 	needs(c, o, "azureFile", v.AzureFile, "secretName", "shareName")
 	needs(c, o, "vsphereVolume", v.VsphereVolume, "volumePath")
@@ -153,9 +148,11 @@ func (c checks) mode(at *field.Path, mode *int32) {
 	}
 }
 
-func (c checks) keys(keys []corev1.KeyToPath, at *field.Path) {
+// files checks the files of a volume with the values of an object.
+func (c checks) files(at *field.Path, mode *int32, keys []corev1.KeyToPath) {
+	c.mode(at.Child("defaultMode"), mode)
 	for i, key := range keys {
-		c.key(key, at.Index(i))
+		c.key(key, at.Child("items").Index(i))
 	}
 }
 
@@ -209,11 +206,7 @@ func (c checks) projections(sources []corev1.VolumeProjection, volume *field.Pat
 			}
 		}
 		if t := s.ServiceAccountToken; t != nil {
-			if seconds := t.ExpirationSeconds; seconds != nil {
-				at := at.Child("serviceAccountToken", "expirationSeconds")
-				c.InvalidIf(*seconds < 10*60, at, *seconds, "may not specify a duration less than 10 minutes")
-				c.InvalidIf(*seconds > 1<<32, at, *seconds, "may not specify a duration larger than 2^32 seconds")
-			}
+			check.IfSet(at.Child("serviceAccountToken", "expirationSeconds"), t.ExpirationSeconds, c.TokenSeconds)
 			c.Needs(volume, "path", t.Path)
 			c.local(volume.Child("path"), t.Path)
 		}

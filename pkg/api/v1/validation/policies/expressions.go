@@ -39,29 +39,17 @@ func (e Expression) ReturnTypes() []*cel.Type { return e.Types }
 // GetName implements plugincel.NamedExpressionAccessor.
 func (n Named) GetName() string { return n.Name }
 
-// Validation returns the expression that says whether a request is valid.
-func Validation(text string) Expression {
-	return Expression{text, []*cel.Type{cel.BoolType}, webhooks.Variables}
-}
+// The expressions of policies by their texts.
+var (
+	Validation         = returning(webhooks.Variables, cel.BoolType)                         // whether a request is valid
+	Message            = returning(plugincel.OptionalVariableDeclarations{}, cel.StringType) // about a request that is not valid
+	AuditAnnotation    = returning(webhooks.Variables, cel.StringType, cel.NullType)         // the value of an annotation; null for none
+	ApplyConfiguration = returning(patching, cel.ObjectType("Object"))                       // fields that a request gets
+	JSONPatch          = returning(patching, cel.ListType(cel.ObjectType("JSONPatch")))      // operations that change a request
+)
 
-// Message returns the expression of the text about a request that is not valid.
-func Message(text string) Expression {
-	return Expression{text, []*cel.Type{cel.StringType}, plugincel.OptionalVariableDeclarations{}}
-}
-
-// AuditAnnotation returns the expression of the value of an annotation, which is null for none.
-func AuditAnnotation(text string) Expression {
-	return Expression{text, []*cel.Type{cel.StringType, cel.NullType}, webhooks.Variables}
-}
-
-// ApplyConfiguration returns the expression of fields that a request gets.
-func ApplyConfiguration(text string) Expression {
-	return Expression{text, []*cel.Type{cel.ObjectType("Object")}, patching}
-}
-
-// JSONPatch returns the expression of a list of operations that change a request.
-func JSONPatch(text string) Expression {
-	return Expression{text, []*cel.Type{cel.ListType(cel.ObjectType("JSONPatch"))}, patching}
+func returning(knows plugincel.OptionalVariableDeclarations, types ...*cel.Type) func(text string) Expression {
+	return func(text string) Expression { return Expression{text, types, knows} }
 }
 
 // Variable returns the expression of a variable.

@@ -104,13 +104,9 @@ func CheckMutating(c *check.Errors, now, old *admissionregistrationv1.MutatingAd
 		before = &old.Spec
 	}
 	var texts []string
-	for _, m := range spec.Mutations {
-		if m.JSONPatch != nil {
-			texts = append(texts, m.JSONPatch.Expression)
-		}
-		if m.ApplyConfiguration != nil {
-			texts = append(texts, m.ApplyConfiguration.Expression)
-		}
+	for i := range spec.Mutations {
+		patch, configuration := expressionsOf(&spec.Mutations[i])
+		texts = append(texts, *cmp.Or(patch, new("")), *cmp.Or(configuration, new("")))
 	}
 	if !checkSize(c, spec, texts) {
 		return
@@ -302,14 +298,19 @@ func (e *expressions) checkAnnotation(at *field.Path, policy string, a admission
 	}
 }
 
-func (e *expressions) checkMutation(at *field.Path, m *admissionregistrationv1.Mutation) {
-	var patch, configuration *string
+// expressionsOf returns the expressions of a mutation, of which one should be nil.
+func expressionsOf(m *admissionregistrationv1.Mutation) (patch, configuration *string) {
 	if m.JSONPatch != nil {
 		patch = &m.JSONPatch.Expression
 	}
 	if m.ApplyConfiguration != nil {
 		configuration = &m.ApplyConfiguration.Expression
 	}
+	return patch, configuration
+}
+
+func (e *expressions) checkMutation(at *field.Path, m *admissionregistrationv1.Mutation) {
+	patch, configuration := expressionsOf(m)
 	switch check.RequireSupported(e.Errors, at.Child("patchType"), m.PatchType, admissionregistrationv1.PatchTypeApplyConfiguration, admissionregistrationv1.PatchTypeJSONPatch); m.PatchType {
 	case admissionregistrationv1.PatchTypeJSONPatch:
 		e.checkPatch(at, m.PatchType, "jsonPatch", patch, JSONPatch, "applyConfiguration", configuration)
@@ -348,9 +349,7 @@ func CheckMutatingBinding(c *check.Errors, b, _ *admissionregistrationv1.Mutatin
 
 func checkBinding(c *check.Errors, policy string, ref *admissionregistrationv1.ParamRef, match *admissionregistrationv1.MatchResources, operations []admissionregistrationv1.OperationType) {
 	at := field.NewPath("spec")
-	if c.Require(at.Child("policyName"), policy) {
-		c.Name(at.Child("policyName"), policy, false)
-	}
+	c.RequireBy(at.Child("policyName"), policy, c.Name)
 	if ref != nil {
 		checkRef(c, at.Child("paramRef"), ref)
 	}
@@ -369,10 +368,7 @@ func checkRef(c *check.Errors, at *field.Path, ref *admissionregistrationv1.Para
 	c.Selector(at.Child("selector"), ref.Selector)
 	c.Forbid(isNamed && isSelected, at.Child("selector"), exclusive)
 	c.RequiredIf(!isNamed && !isSelected, at, "one of name or selector must be specified")
-	var action admissionregistrationv1.ParameterNotFoundActionType
-	if ref.ParameterNotFoundAction != nil {
-		action = *ref.ParameterNotFoundAction
-	}
+	action := *cmp.Or(ref.ParameterNotFoundAction, new(admissionregistrationv1.ParameterNotFoundActionType("")))
 	check.RequireSupported(c, at.Child("parameterNotFoundAction"), action, admissionregistrationv1.DenyAction, admissionregistrationv1.AllowAction)
 }
 

@@ -1,17 +1,35 @@
-// Command generate writes the table of package markers from the Go source of the modules in go.mod.
-package main
+// Package generate makes the table of package markers from the Go source of the modules in go.mod.
+package generate
 
 import (
+	"flag"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-const tableFile = "table.txt"
+var update = flag.Bool("update", false, "write the table anew")
+
+const tableFile = "../table.txt"
+
+func TestTheTableIsMadeOfTheModulesInGoMod(t *testing.T) {
+	t.Parallel()
+	want, err := makeTable()
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.WriteFile(tableFile, want, 0o644))
+	}
+	got, err := os.ReadFile(tableFile)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got), "go test ./pkg/api/v1/markers/generate -update makes it anew")
+}
 
 // sources are the modules, and the patterns of their packages. Alphas and betas are not served.
 var sources = []struct {
@@ -26,17 +44,6 @@ var sources = []struct {
 
 // noKinds are packages without a kind that is served as a resource.
 var noKinds = []string{"k8s.io/api/admission/v1", "k8s.io/api/apidiscovery/v2"}
-
-func main() {
-	log.SetFlags(0)
-	table, err := makeTable()
-	if err == nil {
-		err = os.WriteFile(tableFile, table, 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
-}
 
 // makeTable returns the table of all sources. It runs the go command to find them.
 func makeTable() ([]byte, error) {

@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ type table struct {
 	constants map[string]string // the texts of all constants, by the path of their package and their name
 }
 
-const header = `# Made by go generate of the comments in k8s.io/api, k8s.io/apiextensions-apiserver, k8s.io/apimachinery and k8s.io/kube-aggregator (Apache License 2.0).
+const header = `# Made of the comments in k8s.io/api, k8s.io/apiextensions-apiserver, k8s.io/apimachinery and k8s.io/kube-aggregator (Apache License 2.0).
 # Package markers explains the lines.
 `
 
