@@ -161,7 +161,7 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 		}
 		if m.runsControllers() {
 			others := m.aggregator.Deletable
-			if !m.o.APIEnablement.ServesAggregation() {
+			if !m.o.APIEnablement.Serves(options.APIServices) {
 				others = nil
 			}
 			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs, others); err != nil {

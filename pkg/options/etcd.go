@@ -61,12 +61,10 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 		return errs
 	}
 	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
-	switch {
-	case !validEtcdPrefix.MatchString(o.Prefix):
-		errs = append(errs, fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix)))
-	case o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix:
-		errs = append(errs, fmt.Errorf("-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix))
-	}
+	isValid := validEtcdPrefix.MatchString(o.Prefix)
+	errs.addIf(!isValid, "-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix))
+	errs.addIf(isValid && o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix,
+		"-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix)
 	if o.passwordFile != "" {
 		err := o.readPassword()
 		errs.addIf(err != nil, "-etcd_password_file: %w", err)
@@ -77,8 +75,7 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 func (o *EtcdOptions) readPassword() error {
 	password, err := os.ReadFile(o.passwordFile)
 	if err != nil {
-		var read *fs.PathError // the path may be a password, given by mistake
-		if errors.As(err, &read) {
+		if read, ok := errors.AsType[*fs.PathError](err); ok { // the path may be a password, given by mistake
 			err = read.Err
 		}
 		return fmt.Errorf("the file cannot be read: %w", err)

@@ -37,8 +37,7 @@ func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
 }
 
 func kubeletError(err error) error {
-	var wrong *client.KubeletConfigError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*client.KubeletConfigError](err); ok {
 		return fmt.Errorf("-%s: %w", kubeletFlags[wrong.Field], wrong.Err)
 	}
 	return err

@@ -89,18 +89,15 @@ func (o *OIDCOptions) validate(given map[string]bool, own string) (errs problems
 // authenticator returns the authenticator of the issuer's tokens. The error names the flag.
 func (o *OIDCOptions) authenticator() (*oidc.Authenticator, error) {
 	config := oidc.Config{Issuer: o.IssuerURL, ClientID: o.ClientID, UsernameClaim: o.UsernameClaim, UsernamePrefix: o.UsernamePrefix,
-		GroupsClaim: o.GroupsClaim, GroupsPrefix: o.GroupsPrefix, RequiredClaims: o.RequiredClaims, Algorithms: []jose.SignatureAlgorithm{jose.RS256}}
+		GroupsClaim: o.GroupsClaim, GroupsPrefix: o.GroupsPrefix, RequiredClaims: o.RequiredClaims}
 	switch {
 	case o.UsernamePrefix == "-":
 		config.UsernamePrefix = ""
 	case o.UsernamePrefix == "" && o.UsernameClaim != "email":
 		config.UsernamePrefix = o.IssuerURL + "#" // nobody of the issuer is taken for somebody else
 	}
-	if len(o.SigningAlgs) > 0 {
-		config.Algorithms = nil
-		for _, algorithm := range o.SigningAlgs {
-			config.Algorithms = append(config.Algorithms, jose.SignatureAlgorithm(algorithm))
-		}
+	for _, algorithm := range orDefault(o.SigningAlgs, string(jose.RS256)) {
+		config.Algorithms = append(config.Algorithms, jose.SignatureAlgorithm(algorithm))
 	}
 	if o.CAFile != "" {
 		authorities, err := certs.ReadCABundle("-oidc_ca_file", o.CAFile)

@@ -77,12 +77,8 @@ func parse(text []byte) (*tokens, error) {
 		if err == io.EOF {
 			return all, nil
 		}
-		var broken *csv.ParseError
-		if errors.As(err, &broken) {
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
 			return nil, fmt.Errorf("line %d: %w", broken.Line, broken.Err)
-		}
-		if err != nil {
-			return nil, err
 		}
 		line, _ := reader.FieldPos(0)
 		who, err := parseUser(fields)
