@@ -3,6 +3,7 @@
 package options
 
 import (
+	_ "embed" // for Usage
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,11 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd"
 )
+
+// Usage is what apiserver -h prints.
+//
+//go:embed usage.txt
+var Usage string
 
 // ServerRunOptions are all groups of flags.
 type ServerRunOptions struct {
