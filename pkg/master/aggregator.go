@@ -28,7 +28,7 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
 		ServicesKind: m.row(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: m.row(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
 		EndpointsKind: m.row(corev1.SchemeGroupVersion, "endpoints").Stored,
-		Certificate:   m.aggregation.ClientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
+		Certificate:   m.clientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
 	if !m.o.APIEnablement.Serves(options.APIServices) {

@@ -4,6 +4,7 @@ package master
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -63,11 +64,12 @@ type Master struct {
 	serving    context.Context // ends when the server is about to end
 	endServing func()
 
-	rights      authorizer.United
-	nodes       *node.Graph         // of the Node authorizer
-	tokens      authenticator.Token // nil without bearer tokens
-	admission   *admission.Chain
-	aggregation options.Aggregation
+	rights    authorizer.United
+	nodes     *node.Graph         // of the Node authorizer
+	tokens    authenticator.Token // nil without bearer tokens
+	admission *admission.Chain
+	// clientCertificate returns what the aggregator shows to other servers, nil for none.
+	clientCertificate func() (*tls.Certificate, error)
 }
 
 // New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
@@ -109,7 +111,7 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	m.nodes = node.NewGraph(m.machineOf)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, nodeRules()))
 	m.admission, plugins = o.Admission.ApplyTo()
-	m.aggregation, aggregation = o.Aggregator.ApplyTo()
+	m.clientCertificate, aggregation = o.Aggregator.ApplyTo()
 	if o.Parts.Has(options.PartKubelet) {
 		o.Kubelet.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			return m.Parts.DialKubelet(ctx, network, address)

@@ -16,7 +16,7 @@ import (
 
 // resolve returns how other servers are reached: webhooks, and those of APIServices.
 func (m *Master) resolve() services.Resolver {
-	return services.NewResolver(stored{m}, m.aggregation.RouteToEndpoints)
+	return services.NewResolver(stored{m}, m.o.Aggregator.RouteToEndpoints)
 }
 
 // stored implements services.Reader by the store.

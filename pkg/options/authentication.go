@@ -76,25 +76,23 @@ func (n headerNames) Set(text string) error {
 }
 
 func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
-	o.Anonymous, o.WebhookCacheTTL = true, tokenwebhook.DefaultTTL
-	flags.Var(value[bool]{&o.Anonymous, asBool}, "anonymous_auth", "")
+	add(flags, &o.Anonymous, "anonymous_auth", asBool, true)
 	flags.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
 	flags.StringVar(&o.TokenFile, "token_auth_file", "", "")
 	flags.StringVar(&o.WebhookConfigFile, "authentication_token_webhook_config_file", "", "")
-	flags.Var(value[time.Duration]{&o.WebhookCacheTTL, asDuration}, "authentication_token_webhook_cache_ttl", "")
+	add(flags, &o.WebhookCacheTTL, "authentication_token_webhook_cache_ttl", asDuration, tokenwebhook.DefaultTTL)
 	flags.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
 	flags.Var(&o.RequestHeader.AllowedNames, "requestheader_allowed_names", "")
 	flags.Var(headerNames{&o.RequestHeader.UsernameHeaders}, "requestheader_username_headers", "")
 	flags.Var(headerNames{&o.RequestHeader.UIDHeaders}, "requestheader_uid_headers", "")
 	flags.Var(headerNames{&o.RequestHeader.GroupHeaders}, "requestheader_group_headers", "")
 	flags.Var(headerNames{&o.RequestHeader.ExtraPrefixes}, "requestheader_extra_headers_prefix", "")
-	o.ServiceAccountLookup = true
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
-	flags.Var(value[bool]{&o.ServiceAccountLookup, asBool}, "service_account_lookup", "")
+	add(flags, &o.ServiceAccountLookup, "service_account_lookup", asBool, true)
 	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
 	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
-	flags.Var(value[string]{&o.ServiceAccountKeysURI, asHTTPS}, "service_account_jwks_uri", "")
-	flags.Var(value[bool]{&o.BootstrapTokens, asBool}, "enable_bootstrap_token_auth", "")
+	add(flags, &o.ServiceAccountKeysURI, "service_account_jwks_uri", asHTTPS, "")
+	add(flags, &o.BootstrapTokens, "enable_bootstrap_token_auth", asBool, false)
 	o.OIDC.addFlags(flags)
 }
 

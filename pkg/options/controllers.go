@@ -63,10 +63,8 @@ type list []string
 func (l list) String() string { return strings.Join(l, ",") }
 
 func (o *ControllerOptions) addFlags(flags *flag.FlagSet) {
-	o.list = list{"*"}
-	flags.Var(value[list]{&o.list, asControllers}, "controllers", "")
-	o.EnableGarbageCollector = true
-	flags.Var(value[bool]{&o.EnableGarbageCollector, asBool}, "enable_garbage_collector", "")
+	add(flags, &o.list, "controllers", asControllers, list{"*"})
+	add(flags, &o.EnableGarbageCollector, "enable_garbage_collector", asBool, true)
 	flags.StringVar(&o.RootCAFile, "root_ca_file", "", "")
 }
 

@@ -41,8 +41,7 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
 	flags.StringVar(&o.Backend, "storage_backend", "", "")
 	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
-	o.EventTTL = time.Hour
-	flags.Var(value[time.Duration]{&o.EventTTL, asDuration}, "event_ttl", "")
+	add(flags, &o.EventTTL, "event_ttl", asDuration, time.Hour)
 	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
 	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
 	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")

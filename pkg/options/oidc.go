@@ -47,7 +47,7 @@ func (p pairs) Set(text string) error {
 
 func (o *OIDCOptions) addFlags(flags *flag.FlagSet) {
 	o.RequiredClaims = map[string]string{}
-	flags.Var(value[string]{&o.IssuerURL, asIssuer}, "oidc_issuer_url", "")
+	add(flags, &o.IssuerURL, "oidc_issuer_url", asIssuer, "")
 	flags.StringVar(&o.ClientID, "oidc_client_id", "", "")
 	flags.StringVar(&o.CAFile, "oidc_ca_file", "", "")
 	flags.StringVar(&o.UsernameClaim, "oidc_username_claim", "sub", "")

@@ -72,7 +72,7 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	for _, g := range o.groups() {
 		g.addFlags(flags)
 	}
-	flags.Var(value[bool]{&o.Version, asBool}, "version", "")
+	add(flags, &o.Version, "version", asBool, false)
 	return flags
 }
 
