@@ -48,7 +48,7 @@ func (m *Master) addAuthenticationInfo(link *server.Link) {
 		return
 	}
 	info := &authenticationinfo.Info{ConfigMaps: m.row(corev1.SchemeGroupVersion, "configmaps").Storage.(rest.Updater),
-		Clients: o.ClientCA, Proxies: o.ProxyCA, Proxy: o.FrontProxy}
+		Clients: o.ClientCA, Proxies: o.ProxyCA, Proxy: o.RequestHeader.FrontProxy}
 	sync := m.tracer.Sync("AuthenticationInfo.Sync", info.Sync)
 	link.AddPostStartHook("start-cluster-authentication-info-controller", func(ctx context.Context) error {
 		return untilDone(ctx, func() error {

@@ -20,10 +20,10 @@ type Guards struct {
 func BuildHandlerChain(c *Config, guards Guards) http.Handler {
 	handler := http.Handler(http.HandlerFunc(filters.Serve))
 	handler = filters.WithAuthorization(handler, guards.Authorizer)
-	if c.FlowControl == nil {
-		handler = filters.WithMaxInFlightLimit(handler, c.limits)
-	} else { // in its place
-		handler = filters.WithPriorityAndFairness(handler, c.FlowControl, c.limits, c.Metrics, c.RequestTimeout)
+	authorized := handler
+	handler = filters.WithMaxInFlightLimit(handler, c.limits)
+	if c.FlowControl != nil { // in its place
+		handler = filters.WithPriorityAndFairness(authorized, c.FlowControl, c.limits, c.Metrics, c.RequestTimeout)
 	}
 	handler = filters.WithImpersonation(handler, guards.Authorizer)
 	handler = filters.WithAudit(handler, c.Audit)
