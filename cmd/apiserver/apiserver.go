@@ -130,8 +130,7 @@ func serve(s *server.Server, failed <-chan error, signals <-chan os.Signal) (cod
 	go func() { served <- s.PrepareRun().Run(ctx) }()
 	select {
 	case err := <-served:
-		var listen *server.ListenError
-		if errors.As(err, &listen) {
+		if _, ok := errors.AsType[*server.ListenError](err); ok {
 			return 1, err
 		}
 		log.Printf("the server stopped: %v", err)

@@ -61,7 +61,7 @@ func FromFile(path string, out io.Writer) (*Auditor, error) {
 	if path == "" {
 		return New(metadataOfAll, out), nil
 	}
-	policy, err := util.Reload("the policy of -audit_policy_file", func() (*Policy, error) { return readFile(path) }, path)
+	policy, err := util.ReloadFile("the policy of -audit_policy_file", path, Read)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -123,18 +122,6 @@ func (e *PolicyError) Error() string { return strings.Join(e.Problems, "; ") }
 
 func (e *PolicyError) add(at *field.Path, format string, args ...any) {
 	e.Problems = append(e.Problems, at.String()+": "+fmt.Sprintf(format, args...))
-}
-
-func readFile(path string) (*Policy, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	policy, err := Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return policy, nil
 }
 
 // Read reads a policy in YAML or JSON. Unlike today's server it refuses unknown fields, because their

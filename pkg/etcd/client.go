@@ -165,8 +165,7 @@ func (c *Client) try(f call, again func(error) bool) (*etcd.Response, error) {
 // decided reports whether etcd's answer is final. Codes 300 to 399 are errors of
 // the raft protocol: no leader, or no quorum in time.
 func decided(err error) bool {
-	var etcdErr *etcd.EtcdError
-	if errors.As(err, &etcdErr) {
+	if etcdErr, ok := errors.AsType[*etcd.EtcdError](err); ok {
 		return etcdErr.ErrorCode < 300 || etcdErr.ErrorCode >= 400
 	}
 	return err == nil

@@ -81,12 +81,10 @@ func (p prober) diagnose(ctx context.Context, member string) error {
 // distrust returns an error if a call over TLS has failed because one side does not trust the
 // certificate of the other.
 func (p prober) distrust(ctx context.Context, member, host string, err error) error {
-	var untrusted *tls.CertificateVerificationError
-	var elsewhere x509.HostnameError
-	if errors.As(err, &elsewhere) {
+	if elsewhere, ok := errors.AsType[x509.HostnameError](err); ok {
 		return unusable(member, "has a certificate for another host (%v)", elsewhere)
 	}
-	if errors.As(err, &untrusted) {
+	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return unusable(member, "has a certificate that is not trusted (%v): -etcd_cafile names who signs it", untrusted.Err)
 	}
 	// Send nothing after the handshake: data that etcd has not read when it closes the
@@ -98,8 +96,7 @@ func (p prober) distrust(ctx context.Context, member, host string, err error) er
 		defer stop()
 		_, err = conn.Read(make([]byte, 1))
 	}
-	var alert *net.OpError
-	if errors.As(err, &alert) && alert.Op == "remote error" {
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" {
 		return unusable(member, "does not accept us without a certificate that it trusts (%v): -etcd_certfile and -etcd_keyfile name it", alert.Err)
 	}
 	return nil

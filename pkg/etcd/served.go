@@ -35,8 +35,8 @@ func Served(ctx context.Context, v2Client *Client, v3Client *V3, key string) (v2
 	var holds2 bool
 	answered := make(chan error, 1)
 	go func() {
-		holds, err := v2Client.holds(key)
-		holds2 = holds
+		var err error
+		holds2, err = v2Client.holds(key)
 		answered <- err
 	}()
 	holds3, v3Err := v3Client.holds(ctx, key)

@@ -66,8 +66,7 @@ func (c *V3) Close() {
 // Do executes one operation. A read is tried on each member. A write goes to the next member
 // only if nothing of it was sent to the last one.
 func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, err error) {
-	err = c.try(ctx, isRead(op), func(ctx context.Context, client *clientv3.Client) error {
-		var err error
+	err = c.try(ctx, isRead(op), func(ctx context.Context, client *clientv3.Client) (err error) {
 		resp, err = client.Do(ctx, op)
 		return err
 	})
@@ -77,8 +76,7 @@ func (c *V3) Do(ctx context.Context, op clientv3.Op) (resp clientv3.OpResponse, 
 // Grant creates a lease of at least a number of seconds. It is tried on each member: an unused
 // lease expires by itself.
 func (c *V3) Grant(ctx context.Context, seconds int64) (granted *clientv3.LeaseGrantResponse, err error) {
-	err = c.try(ctx, true, func(ctx context.Context, client *clientv3.Client) error {
-		var err error
+	err = c.try(ctx, true, func(ctx context.Context, client *clientv3.Client) (err error) {
 		granted, err = client.Grant(ctx, seconds)
 		return err
 	})
@@ -160,8 +158,7 @@ func Answered(err error) bool {
 }
 
 func codeOf(err error) codes.Code {
-	var known rpctypes.EtcdError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[rpctypes.EtcdError](err); ok {
 		return known.Code()
 	}
 	return status.Code(err)

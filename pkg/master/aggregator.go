@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/aggregator"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/options"
 	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
@@ -24,14 +25,13 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 	own.Handle("/version", server.Version(m.config.Version))
 	own.Handle("/version/", server.Version(m.config.Version))
 	services, rows := apiregistration.Resources(m.base())
-	built := m.built.Snapshot()
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
-		ServicesKind: built.Find(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: built.Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
-		EndpointsKind: built.Find(corev1.SchemeGroupVersion, "endpoints").Stored,
-		Certificate:   m.aggregation.ClientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
+		ServicesKind: m.row(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: m.row(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
+		EndpointsKind: m.row(corev1.SchemeGroupVersion, "endpoints").Stored,
+		Certificate:   m.clientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
-	if !m.o.APIEnablement.ServesAggregation() {
+	if !m.o.APIEnablement.Serves(options.APIServices) {
 		return link
 	}
 	m.aggregated.Install(rows...)

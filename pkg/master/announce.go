@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/options"
 	"kube2014/pkg/ui"
@@ -20,16 +19,16 @@ import (
 // API, whose flag is older, includes one of its paths.
 func servesToday(o *options.ServerRunOptions) bool {
 	prefix := o.Generic.Prefix
-	hidden := o.APIEnablement.Serves(v1beta1.Version) && prefix != "" &&
+	hidden := o.APIEnablement.Serves(options.June2014) && prefix != "" &&
 		slices.ContainsFunc([]string{"/api/v1/", "/apis", "/openapi", "/version", "/livez", "/readyz", ui.Path},
 			func(path string) bool { return strings.HasPrefix(path, prefix) })
-	return o.APIEnablement.Serves(v1.Version) && !hidden
+	return o.APIEnablement.Serves(options.Today) && !hidden
 }
 
 // pathsInWords returns the paths of the APIs and of the page, for the log.
 func pathsInWords(o *options.ServerRunOptions) string {
 	var paths []string
-	if o.APIEnablement.Serves(v1beta1.Version) {
+	if o.APIEnablement.Serves(options.June2014) {
 		paths = append(paths, cmp.Or(o.Generic.Prefix, "/"))
 	}
 	if servesToday(o) {

@@ -4,9 +4,13 @@ import (
 	"time"
 
 	"kube2014/pkg/auth/authenticator"
+	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/master/parts"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage/etcd3"
+	"kube2014/pkg/trace"
 	"kube2014/pkg/util"
 )
 
@@ -40,4 +44,9 @@ func NewConfig(version string) *Config {
 		NewEtcdClient: etcd.NewClient, NewEtcd3Client: etcd.NewV3,
 		MakeEtcdRegistry: registry.MakeEtcdRegistry, MakeEtcd3Store: etcd3.New, Forever: util.Forever,
 	}
+}
+
+// NewParts creates the parts that the flags name, as clients of a server. The tracer is nil for none. The error names a flag.
+func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*parts.Parts, error) {
+	return parts.New(parts.Config{Options: o, Version: c.Version, Listen: c.Network.Listen, Dial: c.Network.Dial, Connect: connect, Tracer: tracer})
 }

@@ -105,9 +105,9 @@ func (e onEtcd) close() {
 
 // needsUser reports whether only the user can fix an error.
 func needsUser(err error) bool {
-	var unusable *etcd.UnusableError
-	var wrong *etcd.ConfigError
-	return errors.As(err, &unusable) || errors.As(err, &wrong)
+	_, isUnusable := errors.AsType[*etcd.UnusableError](err)
+	_, isWrong := errors.AsType[*etcd.ConfigError](err)
+	return isUnusable || isWrong
 }
 
 // inDoubt is the error for an etcd whose backend only the user can choose.
@@ -140,8 +140,7 @@ var flagOf = map[string]string{
 
 // inFlags returns an error that begins with the flag that caused it.
 func inFlags(err error) error {
-	var wrong *etcd.ConfigError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*etcd.ConfigError](err); ok {
 		return fmt.Errorf("%s: %w", flagOf[wrong.Field], wrong.Err)
 	}
 	return fmt.Errorf("-etcd_servers: %w", err)

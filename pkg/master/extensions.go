@@ -5,6 +5,7 @@ import (
 
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/extensions"
+	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/customresource"
 	"kube2014/pkg/rest/customresource/conversion"
@@ -17,7 +18,7 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 	endpoints := endpoints.New(m.Second, &m.Extensions)
 	endpoints.All = m.catalogs
 	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
-	if !m.o.APIEnablement.ServesExtensions() {
+	if !m.o.APIEnablement.Serves(options.Extensions) {
 		return link
 	}
 	m.definitions = extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
@@ -25,7 +26,7 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 			return conversion.New(crd, m.resolve())
 		}})
 	endpoints.Incomplete = func() bool {
-		return !m.definitions.Followed() || m.o.APIEnablement.ServesAggregation() && !m.aggregator.Followed()
+		return !m.definitions.Followed() || m.o.APIEnablement.Serves(options.APIServices) && !m.aggregator.Followed()
 	}
 	m.Extensions.Install(m.definitions.Rows()...)
 	link.AddLoop(m.definitions.Follow)

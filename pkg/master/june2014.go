@@ -5,6 +5,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
+	"kube2014/pkg/options"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/healthz"
@@ -18,7 +19,7 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 	for resource, storage := range table {
 		table[resource] = m.tracer.RESTStorage(storage)
 	}
-	if !m.o.APIEnablement.Serves(v1beta1.Version) {
+	if !m.o.APIEnablement.Serves(options.June2014) {
 		table = nil
 	}
 	m.First = CreateFirstAPIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)

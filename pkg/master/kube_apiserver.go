@@ -11,6 +11,7 @@ import (
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
+	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest/admissionregistration"
 	"kube2014/pkg/rest/apps"
@@ -72,10 +73,9 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
 	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base),
 		admissionregistration.Resources(base, &admissionregistration.Readers{Authorizer: m.rights, Catalogs: m.catalogs}))...)
-	if m.o.APIEnablement.ServesMetrics() {
-		built := m.built.Snapshot()
+	if m.o.APIEnablement.Serves(options.Metrics) {
 		objects := func(name string) metrics.Objects {
-			return built.Find(corev1.SchemeGroupVersion, name).Storage.(metrics.Objects)
+			return m.row(corev1.SchemeGroupVersion, name).Storage.(metrics.Objects)
 		}
 		m.built.Install(metrics.Resources(metrics.Config{Nodes: objects("nodes"), Pods: objects("pods"), Kubelets: m.Kubelets})...)
 	}

@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"runtime"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/util"
 )
 
 // Loops are the background tasks of a server.
@@ -94,6 +96,33 @@ func (l *Loops) followForever(ctx context.Context) {
 		l.follow(ctx)
 		runtime.Goexit()
 	}, syncPause)
+}
+
+// untilDone calls a function until it succeeds, with a pause between. It logs repeated errors once. The error is that
+// of the context when it ends.
+func untilDone(ctx context.Context, do func() error) error {
+	for log := logChanges(); ; {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		log(err)
+		if !util.Sleep(ctx, syncPause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// logChanges returns a function that logs an error unless it is that of the call before.
+func logChanges() func(error) {
+	last := ""
+	return func(err error) {
+		text := fmt.Sprint(err)
+		if text != last {
+			logError(err)
+		}
+		last = text
+	}
 }
 
 func logError(err error) {

@@ -4,6 +4,7 @@ package master
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -18,6 +19,7 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/extensions"
+	"kube2014/pkg/master/parts"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
@@ -41,7 +43,7 @@ type Master struct {
 	// Extensions has the kinds of the extension server, which may change at run time.
 	Extensions rest.Catalog
 	Kubelets   *client.HTTPContainerInfo // client of the kubelets
-	Parts      *Parts                    // of the cluster in this process, nil for none
+	Parts      *parts.Parts              // of the cluster in this process, nil for none
 	Roles      struct{ *rbac.Policy }    // nil without RBAC
 
 	config  *Config
@@ -62,11 +64,12 @@ type Master struct {
 	serving    context.Context // ends when the server is about to end
 	endServing func()
 
-	rights      authorizer.United
-	nodes       *node.Graph         // of the Node authorizer
-	tokens      authenticator.Token // nil without bearer tokens
-	admission   *admission.Chain
-	aggregation options.Aggregation
+	rights    authorizer.United
+	nodes     *node.Graph         // of the Node authorizer
+	tokens    authenticator.Token // nil without bearer tokens
+	admission *admission.Chain
+	// clientCertificate returns what the aggregator shows to other servers, nil for none.
+	clientCertificate func() (*tls.Certificate, error)
 }
 
 // New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
@@ -108,10 +111,10 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	m.nodes = node.NewGraph(m.machineOf)
 	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, nodeRules()))
 	m.admission, plugins = o.Admission.ApplyTo()
-	m.aggregation, aggregation = o.Aggregator.ApplyTo()
+	m.clientCertificate, aggregation = o.Aggregator.ApplyTo()
 	if o.Parts.Has(options.PartKubelet) {
 		o.Kubelet.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return m.Parts.dialKubelet(ctx, network, address)
+			return m.Parts.DialKubelet(ctx, network, address)
 		}
 	}
 	m.Kubelets, kubelets = o.Kubelet.ApplyTo()
@@ -137,6 +140,10 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	return m.createGenericServer(chain)
 }
 
+// runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
+// leaves undone.
+func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
+
 // createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
 func (m *Master) createGenericServer(chain *server.Link) (err error) {
 	config := m.generic
@@ -161,14 +168,14 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 		}
 		if m.runsControllers() {
 			others := m.aggregator.Deletable
-			if !m.o.APIEnablement.ServesAggregation() {
+			if !m.o.APIEnablement.Serves(options.APIServices) {
 				others = nil
 			}
-			if err := m.Parts.addControllers(m.o.Controllers, m.o.SecureServing, m.catalogs, others); err != nil {
+			if err := m.Parts.AddControllers(m.catalogs, others); err != nil {
 				return err
 			}
 		}
-		chain.AddLoop(func(ctx context.Context) { m.Parts.runAfter(ctx, m.Server.Started()) })
+		chain.AddLoop(func(ctx context.Context) { m.Parts.RunAfter(ctx, m.Server.Started()) })
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
 	}
 	if m.Second != nil { // after the parts, which would list again what they watched

@@ -52,7 +52,7 @@ func (m *Master) addNodeGraph(link *server.Link) {
 
 // followRelations keeps the relations of the objects of a resource in the graph.
 func followRelations[T rest.Object](m *Master, link *server.Link, kind node.Kind, resource schema.GroupVersionResource, of func(T) []node.Relation) {
-	row := m.built.Snapshot().Find(resource.GroupVersion(), resource.Resource)
+	row := m.row(resource.GroupVersion(), resource.Resource)
 	apply := applyTo(m.nodes, kind, v1.NewConverter(row.Kind, row.Stored, row.Types()), of)
 	link.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.Stored, apply) })
 }

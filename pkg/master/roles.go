@@ -6,7 +6,6 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
-	"kube2014/pkg/util"
 )
 
 // readRoles sets the policy of RBAC, if it is on, to the roles in the store.
@@ -25,22 +24,4 @@ func (m *Master) BootstrapRoles(ctx context.Context) error {
 		}
 		return rbac.Bootstrap(ctx, m.Stores.Objects, time.Now)
 	})
-}
-
-// untilDone calls a function until it succeeds, with a pause between. It logs repeated errors once. The error is that
-// of the context when it ends.
-func untilDone(ctx context.Context, do func() error) error {
-	for logged := ""; ; {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		if err.Error() != logged {
-			logError(err)
-			logged = err.Error()
-		}
-		if !util.Sleep(ctx, syncPause) {
-			return ctx.Err()
-		}
-	}
 }

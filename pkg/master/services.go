@@ -16,7 +16,7 @@ import (
 
 // resolve returns how other servers are reached: webhooks, and those of APIServices.
 func (m *Master) resolve() services.Resolver {
-	return services.NewResolver(stored{m}, m.aggregation.RouteToEndpoints)
+	return services.NewResolver(stored{m}, m.o.Aggregator.RouteToEndpoints)
 }
 
 // stored implements services.Reader by the store.
@@ -24,22 +24,18 @@ type stored struct{ *Master }
 
 func (s stored) Service(ctx context.Context, namespace, name string) (*corev1.Service, error) {
 	object, err := s.lookup(ctx, "services", namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return object.(*corev1.Service), nil
+	service, _ := object.(*corev1.Service)
+	return service, err
 }
 
 func (s stored) Endpoints(ctx context.Context, namespace, name string) (*corev1.Endpoints, error) {
 	object, err := s.lookup(ctx, "endpoints", namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return object.(*corev1.Endpoints), nil
+	endpoints, _ := object.(*corev1.Endpoints)
+	return endpoints, err
 }
 
 func (s stored) EndpointSlices(_ context.Context, namespace, service string) (slices []*discoveryv1.EndpointSlice, err error) {
-	row := s.built.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices")
+	row := s.row(discoveryv1.SchemeGroupVersion, "endpointslices")
 	list, err := s.Stores.Objects.List(storage.Selection{Kind: row.Stored, Namespace: namespace}.With(map[string]string{discoveryv1.LabelServiceName: service}))
 	if err != nil {
 		return nil, err
@@ -57,7 +53,7 @@ func (s stored) EndpointSlices(_ context.Context, namespace, service string) (sl
 
 // lookup returns an object of a resource of the core group.
 func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (metav1.Object, error) {
-	answer, err := m.built.Snapshot().Find(corev1.SchemeGroupVersion, resource).Storage.(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name})
+	answer, err := m.row(corev1.SchemeGroupVersion, resource).Storage.(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name})
 	if err != nil {
 		return nil, err
 	}

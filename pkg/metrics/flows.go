@@ -79,23 +79,20 @@ var ofFlows = []struct {
 
 // ReadFlows sets the source of what the levels are doing.
 func (m *Metrics) ReadFlows(read func() []fairqueuing.LevelState) {
-	const prefix = "apiserver_flowcontrol_"
 	var all collect
-	var about []description
-	add := func(name, help string, kind prometheus.ValueType, labels ...string) *prometheus.Desc {
-		desc := prometheus.NewDesc(prefix+name, help, labels, nil)
+	add := func(name, help string, labels ...string) *prometheus.Desc {
+		desc := prometheus.NewDesc("apiserver_flowcontrol_"+name, help, labels, nil)
 		all.descs = append(all.descs, desc)
-		about = append(about, description{Name: prefix + name, Help: help, Labels: labels, Type: map[prometheus.ValueType]string{prometheus.CounterValue: "counter", prometheus.GaugeValue: "gauge"}[kind]})
 		return desc
 	}
 	levels, flows := make([]*prometheus.Desc, len(ofLevels)), make([]*prometheus.Desc, len(ofFlows))
 	for i, row := range ofLevels {
-		levels[i] = add(row.name, row.help, prometheus.GaugeValue, "priority_level")
+		levels[i] = add(row.name, row.help, "priority_level")
 	}
 	for i, row := range ofFlows {
-		flows[i] = add(row.name, row.help, row.kind, "priority_level", "flow_schema")
+		flows[i] = add(row.name, row.help, "priority_level", "flow_schema")
 	}
-	rejected := add("rejected_requests_total", "Requests that were refused their seats, by the reason.", prometheus.CounterValue, "priority_level", "flow_schema", "reason")
+	rejected := add("rejected_requests_total", "Requests that were refused their seats, by the reason.", "priority_level", "flow_schema", "reason")
 	all.read = func(to chan<- prometheus.Metric) {
 		for _, l := range read() {
 			for i, row := range ofLevels {
@@ -111,6 +108,5 @@ func (m *Metrics) ReadFlows(read func() []fairqueuing.LevelState) {
 			}
 		}
 	}
-	m.descriptions = append(m.descriptions, about[1:]...)
-	m.register(all, about[0])
+	m.registry.MustRegister(all)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/version"
 )
@@ -14,8 +15,7 @@ import (
 // Metrics are the metrics of one server. They are safe for concurrent use, except the methods whose names begin
 // with Read: call these before the first request.
 type Metrics struct {
-	registry     *prometheus.Registry
-	descriptions []description
+	registry *prometheus.Registry
 
 	resources    bounded
 	requests     requestMetrics
@@ -29,13 +29,6 @@ type Metrics struct {
 	syncDuration prometheus.Observer
 	syncErrors   prometheus.Counter
 	flows        flowMetrics
-}
-
-// description describes a metric, even one without a value.
-type description struct {
-	Name, Type, Help string
-	Labels           []string
-	Buckets          []float64 // of a histogram
 }
 
 // latencies are the buckets of the durations of requests, in seconds.
@@ -70,24 +63,13 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	m.register(vec, description{Name: name, Type: "counter", Help: help, Labels: labels})
-	return vec
+	return promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func (m *Metrics) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	m.register(vec, description{Name: name, Type: "gauge", Help: help, Labels: labels})
-	return vec
+	return promauto.With(m.registry).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
 func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	m.register(vec, description{name, "histogram", help, labels, buckets})
-	return vec
-}
-
-func (m *Metrics) register(collector prometheus.Collector, d description) {
-	m.registry.MustRegister(collector)
-	m.descriptions = append(m.descriptions, d)
+	return promauto.With(m.registry).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }

@@ -87,13 +87,13 @@ func (m *Metrics) LongRunning(l Labels) (ended func()) {
 // ReadInFlight sets the source of the numbers of requests that are being served: those that only read, and those
 // that change something.
 func (m *Metrics) ReadInFlight(read func() (reads, changes int64)) {
-	const name, help = "apiserver_current_inflight_requests", "Requests that are being served, without long-running ones and checks of the server's health."
-	desc := prometheus.NewDesc(name, help, []string{"request_kind"}, nil)
-	m.register(collect{[]*prometheus.Desc{desc}, func(to chan<- prometheus.Metric) {
+	desc := prometheus.NewDesc("apiserver_current_inflight_requests",
+		"Requests that are being served, without long-running ones and checks of the server's health.", []string{"request_kind"}, nil)
+	m.registry.MustRegister(collect{[]*prometheus.Desc{desc}, func(to chan<- prometheus.Metric) {
 		reads, changes := read()
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(reads), "readOnly")
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(changes), "mutating")
-	}}, description{Name: name, Type: "gauge", Help: help, Labels: []string{"request_kind"}})
+	}})
 }
 
 // WatchEvents returns a function that must be called with the size of each event of a watch, in bytes.

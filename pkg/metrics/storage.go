@@ -49,17 +49,15 @@ type Stored struct {
 // ReadStored sets the source of the numbers about the cache, one for each resource.
 func (m *Metrics) ReadStored(read func() []Stored) {
 	labels := []string{"group", "resource"}
-	objects := description{Name: "apiserver_resource_objects", Type: "gauge", Help: "Objects that this server knows of, from its cache.", Labels: labels}
-	versions := description{Name: "apiserver_watch_cache_resource_version", Type: "gauge", Labels: labels,
-		Help: "The version up to which the cache has seen all changes of a resource: the last 15 digits."}
-	count, version := prometheus.NewDesc(objects.Name, objects.Help, labels, nil), prometheus.NewDesc(versions.Name, versions.Help, labels, nil)
-	m.descriptions = append(m.descriptions, versions)
-	m.register(collect{[]*prometheus.Desc{count, version}, func(to chan<- prometheus.Metric) {
+	count := prometheus.NewDesc("apiserver_resource_objects", "Objects that this server knows of, from its cache.", labels, nil)
+	version := prometheus.NewDesc("apiserver_watch_cache_resource_version",
+		"The version up to which the cache has seen all changes of a resource: the last 15 digits.", labels, nil)
+	m.registry.MustRegister(collect{[]*prometheus.Desc{count, version}, func(to chan<- prometheus.Metric) {
 		for _, s := range read() {
 			to <- prometheus.MustNewConstMetric(count, prometheus.GaugeValue, float64(s.Objects), s.Group, s.Resource)
 			to <- prometheus.MustNewConstMetric(version, prometheus.GaugeValue, float64(s.Version%1e15), s.Group, s.Resource)
 		}
-	}}, objects)
+	}})
 }
 
 // EndpointSync times a function that brings the endpoints up to date.

@@ -20,12 +20,12 @@ func TestTheCertificateForOtherServersIsReadAgain(t *testing.T) {
 		certFile, keyFile := first.Files(t)
 		o, err := Parse([]string{"-proxy_client_cert_file", certFile, "--proxy-client-key-file=" + keyFile, "-enable_aggregator_routing"})
 		require.NoError(t, err)
-		aggregation, err := o.Aggregator.ApplyTo()
+		clientCertificate, err := o.Aggregator.ApplyTo()
 		require.NoError(t, err)
-		assert.True(t, aggregation.RouteToEndpoints)
+		assert.True(t, o.Aggregator.RouteToEndpoints)
 		shown := func() string {
 			time.Sleep(time.Hour) // the bubble's clock: it takes no time
-			certificate, err := aggregation.ClientCertificate()
+			certificate, err := clientCertificate()
 			require.NoError(t, err)
 			return certificate.Leaf.Subject.CommonName
 		}
@@ -39,10 +39,11 @@ func TestTheCertificateForOtherServersIsReadAgain(t *testing.T) {
 
 func TestWithoutItsFlagsTheAggregatorShowsNoCertificate(t *testing.T) {
 	t.Parallel()
-	aggregation, err := New().Aggregator.ApplyTo()
+	o := New().Aggregator
+	clientCertificate, err := o.ApplyTo()
 	require.NoError(t, err)
-	assert.Nil(t, aggregation.ClientCertificate)
-	assert.False(t, aggregation.RouteToEndpoints)
+	assert.Nil(t, clientCertificate)
+	assert.False(t, o.RouteToEndpoints)
 }
 
 func TestAWrongCertificateForOtherServersIsAnErrorOfItsFlag(t *testing.T) {

@@ -22,37 +22,25 @@ func (o *APIEnablementOptions) addFlags(flags *flag.FlagSet) {
 
 func (o *APIEnablementOptions) validate(map[string]bool) problems { return nil }
 
-// The versions of CustomResourceDefinitions, of APIServices, and of what machines and pods use.
+// The versions that can be turned on or off.
 const (
-	Extensions  = "apiextensions.k8s.io/v1"
-	APIServices = "apiregistration.k8s.io/v1"
-	Metrics     = "metrics.k8s.io/v1beta1"
+	Today       = "api/" + v1.Version
+	June2014    = "api/" + v1beta1.Version
+	Extensions  = "apiextensions.k8s.io/v1"   // of CustomResourceDefinitions
+	APIServices = "apiregistration.k8s.io/v1" // which are also obeyed
+	Metrics     = "metrics.k8s.io/v1beta1"    // the server reports the usage of machines and pods itself, and needs no metrics-server
 )
 
-// Serves reports whether a version is served.
+// Serves reports whether one of the versions is served. Only Metrics is off by default.
 func (o *APIEnablementOptions) Serves(version string) bool {
-	return o.serves("api/" + version)
-}
-
-// ServesExtensions reports whether CustomResourceDefinitions are served.
-func (o *APIEnablementOptions) ServesExtensions() bool { return o.serves(Extensions) }
-
-// ServesAggregation reports whether APIServices are served, and obeyed.
-func (o *APIEnablementOptions) ServesAggregation() bool { return o.serves(APIServices) }
-
-// ServesMetrics reports whether the server tells itself what machines and pods use, and needs no metrics-server.
-func (o *APIEnablementOptions) ServesMetrics() bool { return o.served[Metrics] }
-
-// serves reports whether a version is served that can be turned off.
-func (o *APIEnablementOptions) serves(name string) bool {
-	served, given := o.served[name]
-	return served || !given
+	served, given := o.served[version]
+	return served || !given && version != Metrics
 }
 
 // isSwitch reports whether a pair of -runtime_config is about a version that can be turned on or off.
 func isSwitch(pair string) bool {
 	name, _, _ := strings.Cut(pair, "=")
-	return slices.Contains([]string{"api/" + v1.Version, "api/" + v1beta1.Version, Extensions, APIServices, Metrics}, name)
+	return slices.Contains([]string{Today, June2014, Extensions, APIServices, Metrics}, name)
 }
 
 func (o *APIEnablementOptions) setRuntimeConfig(text string) error {

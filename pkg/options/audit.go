@@ -18,9 +18,9 @@ type AuditOptions struct {
 
 func (o *AuditOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Log.Path, "audit_log_path", "", "")
-	flags.Var(value[int]{&o.Log.MaxAge, asAmount}, "audit_log_maxage", "")
-	flags.Var(value[int]{&o.Log.MaxBackups, asAmount}, "audit_log_maxbackup", "")
-	flags.Var(value[int]{&o.Log.MaxSize, asAmount}, "audit_log_maxsize", "")
+	add(flags, &o.Log.MaxAge, "audit_log_maxage", asAmount, 0)
+	add(flags, &o.Log.MaxBackups, "audit_log_maxbackup", asAmount, 0)
+	add(flags, &o.Log.MaxSize, "audit_log_maxsize", asAmount, 0)
 	flags.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
 }
 

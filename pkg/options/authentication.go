@@ -47,54 +47,49 @@ type AuthenticationOptions struct {
 	Bootstrap       *bootstrap.Authenticator
 	OpenID          *oidc.Authenticator
 
-	// ClientCA and ProxyCA are who signs the certificates of clients, and of FrontProxy; nil for none. ApplyTo sets these fields.
+	// ClientCA and ProxyCA are who signs the certificates of clients, and of the front proxy; nil for none. ApplyTo sets them.
 	ClientCA, ProxyCA *certs.CABundle
-	FrontProxy        authenticator.FrontProxy
 
 	anonymousByUser, secure bool
 }
 
 // RequestHeaderOptions configure a proxy that authenticates users.
 type RequestHeaderOptions struct {
-	ClientCAFile    string // the authorities of the proxy's certificate
-	AllowedNames    util.StringList
-	UsernameHeaders util.StringList
-	UIDHeaders      util.StringList
-	GroupHeaders    util.StringList
-	ExtraPrefixes   util.StringList
+	ClientCAFile             string // the authorities of the proxy's certificate
+	authenticator.FrontProxy        // ApplyTo completes it
 }
 
 // headerNames is a flag with names of headers, or what they begin with.
-type headerNames struct{ *util.StringList }
+type headerNames util.StringList
+
+func (n *headerNames) String() string { return (*util.StringList)(n).String() }
 
 // Set appends names.
-func (n headerNames) Set(text string) error {
+func (n *headerNames) Set(text string) error {
 	if strings.ContainsAny(text, " \t:") {
 		return errors.New("has a character that no name of a header has")
 	}
-	return n.StringList.Set(text)
+	return (*util.StringList)(n).Set(text)
 }
 
 func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
-	o.Anonymous, o.WebhookCacheTTL = true, tokenwebhook.DefaultTTL
-	flags.Var(value[bool]{&o.Anonymous, asBool}, "anonymous_auth", "")
+	add(flags, &o.Anonymous, "anonymous_auth", asBool, true)
 	flags.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
 	flags.StringVar(&o.TokenFile, "token_auth_file", "", "")
 	flags.StringVar(&o.WebhookConfigFile, "authentication_token_webhook_config_file", "", "")
-	flags.Var(value[time.Duration]{&o.WebhookCacheTTL, asDuration}, "authentication_token_webhook_cache_ttl", "")
+	add(flags, &o.WebhookCacheTTL, "authentication_token_webhook_cache_ttl", asDuration, tokenwebhook.DefaultTTL)
 	flags.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
-	flags.Var(&o.RequestHeader.AllowedNames, "requestheader_allowed_names", "")
-	flags.Var(headerNames{&o.RequestHeader.UsernameHeaders}, "requestheader_username_headers", "")
-	flags.Var(headerNames{&o.RequestHeader.UIDHeaders}, "requestheader_uid_headers", "")
-	flags.Var(headerNames{&o.RequestHeader.GroupHeaders}, "requestheader_group_headers", "")
-	flags.Var(headerNames{&o.RequestHeader.ExtraPrefixes}, "requestheader_extra_headers_prefix", "")
-	o.ServiceAccountLookup = true
+	flags.Var((*util.StringList)(&o.RequestHeader.AllowedNames), "requestheader_allowed_names", "")
+	flags.Var((*headerNames)(&o.RequestHeader.UsernameHeaders), "requestheader_username_headers", "")
+	flags.Var((*headerNames)(&o.RequestHeader.UIDHeaders), "requestheader_uid_headers", "")
+	flags.Var((*headerNames)(&o.RequestHeader.GroupHeaders), "requestheader_group_headers", "")
+	flags.Var((*headerNames)(&o.RequestHeader.ExtraPrefixes), "requestheader_extra_headers_prefix", "")
 	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
-	flags.Var(value[bool]{&o.ServiceAccountLookup, asBool}, "service_account_lookup", "")
+	add(flags, &o.ServiceAccountLookup, "service_account_lookup", asBool, true)
 	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
 	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
-	flags.Var(value[string]{&o.ServiceAccountKeysURI, asHTTPS}, "service_account_jwks_uri", "")
-	flags.Var(value[bool]{&o.BootstrapTokens, asBool}, "enable_bootstrap_token_auth", "")
+	add(flags, &o.ServiceAccountKeysURI, "service_account_jwks_uri", asHTTPS, "")
+	add(flags, &o.BootstrapTokens, "enable_bootstrap_token_auth", asBool, false)
 	o.OIDC.addFlags(flags)
 }
 
@@ -134,13 +129,13 @@ func (o *AuthenticationOptions) wantsClientCerts() bool {
 func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *AuthorizationOptions) (authenticator.Token, error) {
 	var users []authenticator.Request
 	var errs []error
-	if o.RequestHeader.ClientCAFile != "" {
+	if proxy := &o.RequestHeader; proxy.ClientCAFile != "" {
 		var err error
-		o.ProxyCA, err = certs.ReadCABundle("-requestheader_client_ca_file", o.RequestHeader.ClientCAFile)
+		o.ProxyCA, err = certs.ReadCABundle("-requestheader_client_ca_file", proxy.ClientCAFile)
 		errs = append(errs, inFlag("requestheader_client_ca_file", err))
-		o.FrontProxy = authenticator.FrontProxy{Roots: o.ProxyCA.Pool, AllowedNames: o.RequestHeader.AllowedNames, UsernameHeaders: orDefault(o.RequestHeader.UsernameHeaders, "X-Remote-User"),
-			UIDHeaders: o.RequestHeader.UIDHeaders, GroupHeaders: orDefault(o.RequestHeader.GroupHeaders, "X-Remote-Group"), ExtraPrefixes: o.RequestHeader.ExtraPrefixes}
-		users = append(users, authenticator.RequestHeader(o.FrontProxy))
+		proxy.Roots = o.ProxyCA.Pool
+		proxy.UsernameHeaders, proxy.GroupHeaders = orDefault(proxy.UsernameHeaders, "X-Remote-User"), orDefault(proxy.GroupHeaders, "X-Remote-Group")
+		users = append(users, authenticator.RequestHeader(proxy.FrontProxy))
 	}
 	if o.ClientCAFile != "" {
 		var err error
@@ -162,11 +157,11 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 		log.Print("warning: -anonymous_auth is taken for false: with -authorization_mode AlwaysAllow everybody could do everything")
 	}
 	c.Guards.Authenticator = all
-	c.GetsWait = c.GetsWait || o.WebhookConfigFile != "" || o.OIDC.IssuerURL != ""
+	c.GetsWait = c.GetsWait || o.WebhookConfigFile != "" || o.OIDC.Issuer != ""
 	return tokens, errors.Join(errs...)
 }
 
-func orDefault(list util.StringList, name string) []string {
+func orDefault(list []string, name string) []string {
 	if len(list) == 0 {
 		return []string{name}
 	}

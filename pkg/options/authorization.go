@@ -76,8 +76,7 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, node
 			all, errs = append(all, policy), append(errs, inFlag("authorization_policy_file", err))
 		case Webhook:
 			client, err := webhook.New(o.WebhookConfigFile)
-			all, errs = append(all, sarwebhook.New(client.Post, sarwebhook.DefaultAllowedTTL, sarwebhook.DefaultOtherTTL)),
-				append(errs, inFlag("authorization_webhook_config_file", err))
+			all, errs = append(all, sarwebhook.New(client.Post)), append(errs, inFlag("authorization_webhook_config_file", err))
 			c.GetsWait = true
 		case RBAC:
 			all = append(all, rbac.New(roles))

@@ -63,10 +63,8 @@ type list []string
 func (l list) String() string { return strings.Join(l, ",") }
 
 func (o *ControllerOptions) addFlags(flags *flag.FlagSet) {
-	o.list = list{"*"}
-	flags.Var(value[list]{&o.list, asControllers}, "controllers", "")
-	o.EnableGarbageCollector = true
-	flags.Var(value[bool]{&o.EnableGarbageCollector, asBool}, "enable_garbage_collector", "")
+	add(flags, &o.list, "controllers", asControllers, list{"*"})
+	add(flags, &o.EnableGarbageCollector, "enable_garbage_collector", asBool, true)
 	flags.StringVar(&o.RootCAFile, "root_ca_file", "", "")
 }
 
@@ -111,14 +109,9 @@ func (o *ControllerOptions) RootCA(serving *SecureServingOptions) (string, error
 	if serving.shown == "" {
 		return "", nil
 	}
-	text, err := pems.Read(serving.shown)
+	all, err := pems.ReadCertificates(serving.shown)
 	if err != nil {
 		return "", inFlag("tls_cert_file", err)
 	}
-	blocks, err := pems.Blocks(serving.shown, text)
-	if err != nil {
-		return "", inFlag("tls_cert_file", err)
-	}
-	blocks = slices.DeleteFunc(blocks, func(block *pem.Block) bool { return block.Type != "CERTIFICATE" })
-	return string(pem.EncodeToMemory(blocks[len(blocks)-1])), nil // there is one: the port is open
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: all[len(all)-1].Raw})), nil
 }

@@ -41,8 +41,7 @@ func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
 	flags.StringVar(&o.Backend, "storage_backend", "", "")
 	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
-	o.EventTTL = time.Hour
-	flags.Var(value[time.Duration]{&o.EventTTL, asDuration}, "event_ttl", "")
+	add(flags, &o.EventTTL, "event_ttl", asDuration, time.Hour)
 	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
 	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
 	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
@@ -61,12 +60,10 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 		return errs
 	}
 	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
-	switch {
-	case !validEtcdPrefix.MatchString(o.Prefix):
-		errs = append(errs, fmt.Errorf("-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix)))
-	case o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix:
-		errs = append(errs, fmt.Errorf("-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix))
-	}
+	isValid := validEtcdPrefix.MatchString(o.Prefix)
+	errs.addIf(!isValid, "-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix))
+	errs.addIf(isValid && o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix,
+		"-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix)
 	if o.passwordFile != "" {
 		err := o.readPassword()
 		errs.addIf(err != nil, "-etcd_password_file: %w", err)
@@ -77,8 +74,7 @@ func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
 func (o *EtcdOptions) readPassword() error {
 	password, err := os.ReadFile(o.passwordFile)
 	if err != nil {
-		var read *fs.PathError // the path may be a password, given by mistake
-		if errors.As(err, &read) {
+		if read, ok := errors.AsType[*fs.PathError](err); ok { // the path may be a password, given by mistake
 			err = read.Err
 		}
 		return fmt.Errorf("the file cannot be read: %w", err)

@@ -14,8 +14,8 @@ type FeatureOptions struct {
 }
 
 func (o *FeatureOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var(value[bool]{&o.Profiling, asBool}, "profiling", "")
-	flags.Var(value[bool]{&o.ContentionProfiling, asBool}, "contention_profiling", "")
+	add(flags, &o.Profiling, "profiling", asBool, false)
+	add(flags, &o.ContentionProfiling, "contention_profiling", asBool, false)
 }
 
 func (o *FeatureOptions) validate(map[string]bool) (errs problems) {

@@ -56,15 +56,13 @@ func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
 	flags.Var(&o.Machines, "machines", "")
 	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
-	flags.Var(value[bool]{&o.Trace, asBool}, "trace", "")
-	o.RequestTimeout, o.MinRequestTimeout = time.Minute, 1800*time.Second
-	o.MaxReads, o.MaxChanges = 400, 200
-	flags.Var(value[time.Duration]{&o.RequestTimeout, asDuration}, "request_timeout", "")
-	flags.Var(value[time.Duration]{&o.MinRequestTimeout, asSeconds}, "min_request_timeout", "")
-	flags.Var(value[time.Duration]{&o.ShutdownDelay, asDuration}, "shutdown_delay_duration", "")
-	flags.Var(value[int]{&o.MaxReads, asCount}, "max_requests_inflight", "")
-	flags.Var(value[int]{&o.MaxChanges, asCount}, "max_mutating_requests_inflight", "")
-	flags.Var(value[bool]{&o.PriorityAndFairness, asBool}, "enable_priority_and_fairness", "")
+	add(flags, &o.Trace, "trace", asBool, false)
+	add(flags, &o.RequestTimeout, "request_timeout", asDuration, time.Minute)
+	add(flags, &o.MinRequestTimeout, "min_request_timeout", asSeconds, 1800*time.Second)
+	add(flags, &o.ShutdownDelay, "shutdown_delay_duration", asDuration, 0)
+	add(flags, &o.MaxReads, "max_requests_inflight", asCount, 400)
+	add(flags, &o.MaxChanges, "max_mutating_requests_inflight", asCount, 200)
+	add(flags, &o.PriorityAndFairness, "enable_priority_and_fairness", asBool, false)
 	flags.Var(&o.origins, "cors_allowed_origins", "")
 }
 

@@ -16,14 +16,13 @@ type InsecureServingOptions struct {
 }
 
 func (o *InsecureServingOptions) addFlags(flags *flag.FlagSet) {
-	o.Port, o.Insecure = 8080, true
 	for _, name := range []string{"port", "insecure_port"} {
-		flags.Var(value[uint]{&o.Port, asPort}, name, "")
+		add(flags, &o.Port, name, asPort, 8080)
 	}
 	for _, name := range []string{"address", "insecure_bind_address"} {
 		flags.StringVar(&o.Address, name, "127.0.0.1", "")
 	}
-	flags.Var(value[bool]{&o.Insecure, asBool}, "insecure", "")
+	add(flags, &o.Insecure, "insecure", asBool, true)
 }
 
 func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems) {

@@ -14,13 +14,12 @@ import (
 type KubeletOptions struct{ client.KubeletConfig }
 
 func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
-	o.Port, o.Timeout = client.DefaultKubeletPort, time.Second
-	flags.Var(value[uint]{&o.Port, asPort}, "kubelet_port", "")
-	flags.Var(value[bool]{&o.HTTPS, asBool}, "kubelet_https", "")
+	add(flags, &o.Port, "kubelet_port", asPort, client.DefaultKubeletPort)
+	add(flags, &o.HTTPS, "kubelet_https", asBool, false)
 	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
 	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
 	flags.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
-	flags.Var(value[time.Duration]{&o.Timeout, asDuration}, "kubelet_timeout", "")
+	add(flags, &o.Timeout, "kubelet_timeout", asDuration, time.Second)
 }
 
 // kubeletFlags has the flags of the files in a client.KubeletConfig.
@@ -37,8 +36,7 @@ func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
 }
 
 func kubeletError(err error) error {
-	var wrong *client.KubeletConfigError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*client.KubeletConfigError](err); ok {
 		return fmt.Errorf("-%s: %w", kubeletFlags[wrong.Field], wrong.Err)
 	}
 	return err

@@ -15,15 +15,9 @@ import (
 
 // OIDCOptions configure the authentication by ID tokens of an OpenID Connect issuer.
 type OIDCOptions struct {
-	IssuerURL      string // "" for no issuer
-	ClientID       string
-	CAFile         string // who signs the issuer's certificate; "" for whom the system trusts
-	UsernameClaim  string
-	UsernamePrefix string // "" for the default, - for none
-	GroupsClaim    string
-	GroupsPrefix   string
-	RequiredClaims map[string]string
-	SigningAlgs    util.StringList // none for RS256
+	oidc.Config                 // the issuer "" is none, the prefix of users "" the default and - none
+	CAFile      string          // who signs the issuer's certificate; "" for whom the system trusts
+	SigningAlgs util.StringList // none for RS256
 }
 
 // oidcFlags are the flags that need an issuer, and that one's.
@@ -47,7 +41,7 @@ func (p pairs) Set(text string) error {
 
 func (o *OIDCOptions) addFlags(flags *flag.FlagSet) {
 	o.RequiredClaims = map[string]string{}
-	flags.Var(value[string]{&o.IssuerURL, asIssuer}, "oidc_issuer_url", "")
+	add(flags, &o.Issuer, "oidc_issuer_url", asIssuer, "")
 	flags.StringVar(&o.ClientID, "oidc_client_id", "", "")
 	flags.StringVar(&o.CAFile, "oidc_ca_file", "", "")
 	flags.StringVar(&o.UsernameClaim, "oidc_username_claim", "sub", "")
@@ -76,7 +70,7 @@ func (o *OIDCOptions) validate(given map[string]bool, own string) (errs problems
 		return allNeed(given, "oidc_issuer_url", oidcFlags...)
 	}
 	errs.addIf(o.ClientID == "", "%w", needs("oidc_issuer_url", "oidc_client_id"))
-	errs.addIf(o.IssuerURL != "" && o.IssuerURL == own, "-oidc_issuer_url: it is that of -service_account_issuer")
+	errs.addIf(o.Issuer != "" && o.Issuer == own, "-oidc_issuer_url: it is that of -service_account_issuer")
 	errs.addIf(o.UsernameClaim == "", "-oidc_username_claim: it is empty")
 	var known []string
 	for _, algorithm := range oidc.Algorithms {
@@ -88,19 +82,15 @@ func (o *OIDCOptions) validate(given map[string]bool, own string) (errs problems
 
 // authenticator returns the authenticator of the issuer's tokens. The error names the flag.
 func (o *OIDCOptions) authenticator() (*oidc.Authenticator, error) {
-	config := oidc.Config{Issuer: o.IssuerURL, ClientID: o.ClientID, UsernameClaim: o.UsernameClaim, UsernamePrefix: o.UsernamePrefix,
-		GroupsClaim: o.GroupsClaim, GroupsPrefix: o.GroupsPrefix, RequiredClaims: o.RequiredClaims, Algorithms: []jose.SignatureAlgorithm{jose.RS256}}
+	config := o.Config
 	switch {
 	case o.UsernamePrefix == "-":
 		config.UsernamePrefix = ""
 	case o.UsernamePrefix == "" && o.UsernameClaim != "email":
-		config.UsernamePrefix = o.IssuerURL + "#" // nobody of the issuer is taken for somebody else
+		config.UsernamePrefix = o.Issuer + "#" // nobody of the issuer is taken for somebody else
 	}
-	if len(o.SigningAlgs) > 0 {
-		config.Algorithms = nil
-		for _, algorithm := range o.SigningAlgs {
-			config.Algorithms = append(config.Algorithms, jose.SignatureAlgorithm(algorithm))
-		}
+	for _, algorithm := range orDefault(o.SigningAlgs, string(jose.RS256)) {
+		config.Algorithms = append(config.Algorithms, jose.SignatureAlgorithm(algorithm))
 	}
 	if o.CAFile != "" {
 		authorities, err := certs.ReadCABundle("-oidc_ca_file", o.CAFile)

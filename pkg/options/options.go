@@ -3,6 +3,7 @@
 package options
 
 import (
+	_ "embed" // for Usage
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,11 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd"
 )
+
+// Usage is what apiserver -h prints.
+//
+//go:embed usage.txt
+var Usage string
 
 // ServerRunOptions are all groups of flags.
 type ServerRunOptions struct {
@@ -66,7 +72,7 @@ func (o *ServerRunOptions) flagSet() *flag.FlagSet {
 	for _, g := range o.groups() {
 		g.addFlags(flags)
 	}
-	flags.Var(value[bool]{&o.Version, asBool}, "version", "")
+	add(flags, &o.Version, "version", asBool, false)
 	return flags
 }
 

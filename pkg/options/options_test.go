@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"kube2014/pkg/auth/authenticator"
+	"kube2014/pkg/auth/authenticator/oidc"
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/server"
@@ -28,7 +30,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
 		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
 		Authentication: AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true,
-			OIDC: OIDCOptions{UsernameClaim: "sub", RequiredClaims: map[string]string{}}},
+			OIDC: OIDCOptions{Config: oidc.Config{UsernameClaim: "sub", RequiredClaims: map[string]string{}}}},
 		Authorization: AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
 		Kubelet:       KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
 		Controllers:   ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
@@ -102,7 +104,7 @@ func TestAFrontProxyIsConfiguredWholly(t *testing.T) {
 	t.Parallel()
 	o, err := Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers=x-uid,x-remote-uid -requestheader_extra_headers_prefix=X-Remote-Extra-,X-More- -requestheader_extra_headers_prefix X-"))
 	require.NoError(t, err)
-	assert.Equal(t, RequestHeaderOptions{ClientCAFile: "ca", UIDHeaders: util.StringList{"x-uid", "x-remote-uid"}, ExtraPrefixes: util.StringList{"X-Remote-Extra-", "X-More-", "X-"}},
+	assert.Equal(t, RequestHeaderOptions{ClientCAFile: "ca", FrontProxy: authenticator.FrontProxy{UIDHeaders: []string{"x-uid", "x-remote-uid"}, ExtraPrefixes: []string{"X-Remote-Extra-", "X-More-", "X-"}}},
 		o.Authentication.RequestHeader)
 	_, err = Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers x-uid"))
 	assert.EqualError(t, err, "-requestheader_uid_headers: X-Remote-Uid is not among them: the aggregator needs it")

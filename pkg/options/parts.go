@@ -48,15 +48,13 @@ func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
 	flags.Var(&o.run, "run", "")
 	flags.StringVar(&o.Master, "master", "", "")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
-	o.NodeStatusUpdateFrequency, o.NodeMonitorPeriod, o.NodeMonitorGracePeriod = 10*time.Second, 5*time.Second, 40*time.Second
-	flags.Var(value[time.Duration]{&o.NodeStatusUpdateFrequency, asDuration}, "node_status_update_frequency", "")
-	flags.Var(value[time.Duration]{&o.NodeMonitorPeriod, asDuration}, "node_monitor_period", "")
-	flags.Var(value[time.Duration]{&o.NodeMonitorGracePeriod, asDuration}, "node_monitor_grace_period", "")
-	o.LeaderElect, o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = true, 15*time.Second, 10*time.Second, 2*time.Second
-	flags.Var(value[bool]{&o.LeaderElect, asBool}, "leader_elect", "")
-	flags.Var(value[time.Duration]{&o.LeaseDuration, asDuration}, "leader_elect_lease_duration", "")
-	flags.Var(value[time.Duration]{&o.RenewDeadline, asDuration}, "leader_elect_renew_deadline", "")
-	flags.Var(value[time.Duration]{&o.RetryPeriod, asDuration}, "leader_elect_retry_period", "")
+	add(flags, &o.NodeStatusUpdateFrequency, "node_status_update_frequency", asDuration, 10*time.Second)
+	add(flags, &o.NodeMonitorPeriod, "node_monitor_period", asDuration, 5*time.Second)
+	add(flags, &o.NodeMonitorGracePeriod, "node_monitor_grace_period", asDuration, 40*time.Second)
+	add(flags, &o.LeaderElect, "leader_elect", asBool, true)
+	add(flags, &o.LeaseDuration, "leader_elect_lease_duration", asDuration, 15*time.Second)
+	add(flags, &o.RenewDeadline, "leader_elect_renew_deadline", asDuration, 10*time.Second)
+	add(flags, &o.RetryPeriod, "leader_elect_retry_period", asDuration, 2*time.Second)
 	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
 }
 

@@ -20,7 +20,7 @@ type SecureServingOptions struct {
 }
 
 func (o *SecureServingOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var(value[uint]{&o.Port, asPort}, "secure_port", "")
+	add(flags, &o.Port, "secure_port", asPort, 0)
 	flags.StringVar(&o.Address, "bind_address", "0.0.0.0", "")
 	flags.StringVar(&o.CertFile, "tls_cert_file", "", "")
 	flags.StringVar(&o.KeyFile, "tls_private_key_file", "", "")

@@ -43,7 +43,7 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 		o.Bootstrap = &bootstrap.Authenticator{}
 		all = append(all, o.Bootstrap)
 	}
-	if o.OIDC.IssuerURL != "" {
+	if o.OIDC.Issuer != "" {
 		var err error
 		o.OpenID, err = o.OIDC.authenticator()
 		all, errs = append(all, o.OpenID), append(errs, err)

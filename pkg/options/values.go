@@ -24,6 +24,12 @@ type value[T any] struct {
 	parse func(text string) (T, error)
 }
 
+// add adds a flag with its default.
+func add[T any](flags *flag.FlagSet, at *T, name string, parse func(text string) (T, error), otherwise T) {
+	*at = otherwise
+	flags.Var(value[T]{at, parse}, name, "")
+}
+
 func (v value[T]) String() string { return fmt.Sprint(*v.at) }
 
 func (v value[T]) Set(text string) error {

@@ -91,10 +91,8 @@ func (c *Config) Complete() CompletedConfig {
 	if c.Around == nil {
 		c.Around = func(chain http.Handler) http.Handler { return chain }
 	}
-	if c.inFlight == nil {
-		c.inFlight = &waitgroup.SafeWaitGroup{}
-	}
 	if c.limits == nil {
+		c.inFlight = &waitgroup.SafeWaitGroup{}
 		c.limits = filters.NewLimits(c.MaxReads, c.MaxChanges)
 		if c.Metrics != nil {
 			c.Metrics.ReadInFlight(c.limits.InFlight)

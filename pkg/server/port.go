@@ -32,7 +32,6 @@ const idleTimeout = 2 * time.Minute
 type port struct {
 	listener net.Listener
 	server   *http.Server
-	isTLS    bool
 	silent   *silent
 	idle     *idleListener // of a port with TLS, else nil
 }
@@ -45,14 +44,14 @@ func (p *port) address() net.Addr {
 }
 
 func (p *port) serve() error {
-	if p.isTLS {
+	if p.idle != nil {
 		return p.server.ServeTLS(p.listener, "", "")
 	}
 	return p.server.Serve(p.listener)
 }
 
-// open opens a port. A nil Serving stays closed.
-func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
+// open opens a port, and adds it to the others. A nil Serving stays closed.
+func (s *Server) open(serving *Serving, handler http.Handler, ports *[]*port) (*port, error) {
 	if serving == nil {
 		return nil, nil
 	}
@@ -60,14 +59,16 @@ func (s *Server) open(serving *Serving, handler http.Handler) (*port, error) {
 	if err != nil {
 		return nil, &ListenError{serving.Address, util.SystemError(err)}
 	}
-	return s.newPort(listener, handler, serving), nil
+	opened := s.newPort(listener, handler, serving)
+	*ports = append(*ports, opened)
+	return opened, nil
 }
 
 func (s *Server) newPort(listener net.Listener, handler http.Handler, serving *Serving) *port {
 	quiet := &silent{conns: map[net.Conn]bool{}}
-	opened := &port{listener: listener, isTLS: serving.TLS != nil, silent: quiet}
+	opened := &port{listener: listener, silent: quiet}
 	note := quiet.note
-	if opened.isTLS {
+	if serving.TLS != nil {
 		opened.idle = &idleListener{Listener: listener}
 		opened.listener = opened.idle
 		note = func(conn net.Conn, state http.ConnState) {
@@ -99,6 +100,7 @@ func (p *port) shutdown(ctx context.Context) error {
 
 func closeAll(ports []*port) {
 	for _, open := range ports {
-		_ = open.server.Close() // the process ends here anyway
+		_ = open.server.Close()   // the process ends here anyway
+		_ = open.listener.Close() // it may not serve yet
 	}
 }

@@ -97,22 +97,15 @@ var ErrAborted = errors.New("the server was ended at once")
 // if a port fails.
 func (p PreparedServer) Run(ctx context.Context) error {
 	s := p.Server
-	insecure, err := s.open(s.config.Insecure, s.insecure)
-	if err != nil {
-		return err
-	}
-	secure, err := s.open(s.config.Secure, s.secure)
-	if err != nil {
-		if insecure != nil {
-			_ = insecure.listener.Close() // the process ends here anyway
-		}
-		return err
-	}
 	var ports []*port
-	for _, open := range []*port{insecure, secure} {
-		if open != nil {
-			ports = append(ports, open)
-		}
+	insecure, err := s.open(s.config.Insecure, s.insecure, &ports)
+	if err != nil {
+		return err
+	}
+	secure, err := s.open(s.config.Secure, s.secure, &ports)
+	if err != nil {
+		closeAll(ports)
+		return err
 	}
 	if s.config.Loopback != nil {
 		ports = append(ports, s.newPort(s.config.Loopback, s.loopback, &Serving{}))

@@ -1,6 +1,7 @@
 package util
 
 import (
+	"fmt"
 	"log"
 	"os"
 	"sync"
@@ -53,6 +54,23 @@ func Reload[T any](what string, load func() (T, error), paths ...string) (*Reloa
 	r.value.Store(&value)
 	r.due.Store(int64(reloadPeriod))
 	return r, nil
+}
+
+// ReloadFile loads what a function makes of the content of a file, which may be a secret, as Reload does.
+func ReloadFile[T any](what, path string, parse func([]byte) (T, error)) (*Reloaded[T], error) {
+	return Reload(what, func() (T, error) { return ParseFile(path, parse) }, path)
+}
+
+// ParseFile returns what a function makes of the content of a file. The error names the file.
+func ParseFile[T any](path string, parse func([]byte) (T, error)) (value T, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return value, err
+	}
+	if value, err = parse(text); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return value, err
 }
 
 // Get returns the value. It may be older than the files by a second.

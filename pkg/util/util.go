@@ -57,8 +57,7 @@ func MakeJSONString(value interface{}) string {
 // SystemError returns the system's own error, without the call and the addresses that Go puts
 // before it. Any other error is returned as it is.
 func SystemError(err error) error {
-	var refused *os.SyscallError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*os.SyscallError](err); ok {
 		return refused.Err
 	}
 	return err

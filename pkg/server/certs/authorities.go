@@ -20,11 +20,7 @@ type authorities struct {
 // without a certificate is one.
 func ReadCABundle(what, file string) (*CABundle, error) {
 	read, err := util.Reload(what, func() (authorities, error) {
-		text, err := pems.Read(file)
-		if err != nil {
-			return authorities{}, err
-		}
-		all, err := pems.Certificates(file, text)
+		all, err := pems.ReadCertificates(file)
 		return authorities{all, pems.PoolOf(all)}, err
 	}, file)
 	if err != nil {

@@ -30,24 +30,17 @@ func WithAuthorization(next http.Handler, rights authorizer.Authorizer) http.Han
 				return err
 			}
 		}
-		annotate(req, err == nil, reason)
+		observer := request.ObserverFrom(req.Context())
 		if err != nil {
+			observer.Annotate("authorization.k8s.io/decision", "forbid")
+			observer.Annotate("authorization.k8s.io/reason", reason)
 			fail(w, req, err)
 			return
 		}
+		observer.Annotate("authorization.k8s.io/decision", "allow")
+		observer.Annotate("authorization.k8s.io/reason", reason)
 		next.ServeHTTP(w, req)
 	})
-}
-
-// annotate records a decision and its reason for the audit.
-func annotate(req *http.Request, isAllowed bool, reason string) {
-	decision := "forbid"
-	if isAllowed {
-		decision = "allow"
-	}
-	observer := request.ObserverFrom(req.Context())
-	observer.Annotate("authorization.k8s.io/decision", decision)
-	observer.Annotate("authorization.k8s.io/reason", reason)
 }
 
 // authorize returns the reason of the decision, and an error unless that is Allow.

@@ -14,19 +14,10 @@ import (
 func matches(rules []flowcontrolv1.PolicyRulesWithSubjects, a *authorizer.Attributes) bool {
 	for i := range rules {
 		rule := &rules[i]
-		if !isOneOf(rule.Subjects, a.User) {
+		if !slices.ContainsFunc(rule.Subjects, func(s flowcontrolv1.Subject) bool { return isSubject(&s, a.User) }) {
 			continue
 		}
 		if a.IsResource && matchesResource(rule.ResourceRules, a) || !a.IsResource && matchesPath(rule.NonResourceRules, a) {
-			return true
-		}
-	}
-	return false
-}
-
-func isOneOf(subjects []flowcontrolv1.Subject, who *user.Info) bool {
-	for i := range subjects {
-		if isSubject(&subjects[i], who) {
 			return true
 		}
 	}

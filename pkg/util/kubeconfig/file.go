@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/json"
 
+	"kube2014/pkg/util"
 	"kube2014/pkg/util/yamls"
 )
 
@@ -76,13 +76,9 @@ type target struct {
 func wrong(field string, err error) error { return fmt.Errorf("%s: %w", field, err) }
 
 func readTarget(file string) (*target, error) {
-	text, err := os.ReadFile(file)
+	t, err := util.ParseFile(file, parseTarget)
 	if err != nil {
 		return nil, err
-	}
-	t, err := parseTarget(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	t.file = file
 	for _, path := range []*string{&t.at.CA, &t.as.Certificate, &t.as.Key, &t.as.TokenFile} {

@@ -69,13 +69,11 @@ func Certificates(name string, text []byte) (all []*x509.Certificate, err error)
 	return all, nil
 }
 
-// Pool returns the certificates of a text as a pool. Its errors are those of Certificates.
+// Pool returns the certificates of a text as a pool, an empty one with an error: nil would stand for the system's. Its errors are
+// those of Certificates.
 func Pool(name string, text []byte) (*x509.CertPool, error) {
 	all, err := Certificates(name, text)
-	if err != nil {
-		return nil, err
-	}
-	return PoolOf(all), nil
+	return PoolOf(all), err
 }
 
 // PoolOf returns certificates as a pool.
@@ -87,13 +85,19 @@ func PoolOf(all []*x509.Certificate) *x509.CertPool {
 	return pool
 }
 
-// ReadPool is Pool for a file.
-func ReadPool(file string) (*x509.CertPool, error) {
+// ReadCertificates is Certificates for a file.
+func ReadCertificates(file string) ([]*x509.Certificate, error) {
 	text, err := Read(file)
 	if err != nil {
 		return nil, err
 	}
-	return Pool(file, text)
+	return Certificates(file, text)
+}
+
+// ReadPool is Pool for a file.
+func ReadPool(file string) (*x509.CertPool, error) {
+	all, err := ReadCertificates(file)
+	return PoolOf(all), err
 }
 
 // Pair returns a certificate with its private key. The certificates of its issuers may follow it.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"kube2014/pkg/util"
 )
 
 const (
@@ -64,10 +66,8 @@ func (k *keys) find(ctx context.Context) {
 			k.report(ctx, err)
 			said = text
 		}
-		select {
-		case <-ctx.Done():
+		if !util.Sleep(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 	}
 }

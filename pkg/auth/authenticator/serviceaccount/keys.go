@@ -1,6 +1,7 @@
 package serviceaccount
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rsa"
@@ -92,10 +93,8 @@ func newKey(parsed any) (key, error) {
 	switch k := parsed.(type) {
 	case *x509.Certificate:
 		return newKey(k.PublicKey)
-	case *rsa.PrivateKey:
-		return newKey(&k.PublicKey)
-	case *ecdsa.PrivateKey:
-		return newKey(&k.PublicKey)
+	case crypto.Signer: // a private key
+		return newKey(k.Public())
 	case *rsa.PublicKey:
 		return identified(k, algorithmsOfRSA...)
 	case *ecdsa.PublicKey:

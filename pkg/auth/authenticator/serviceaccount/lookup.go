@@ -26,19 +26,17 @@ func (a *Authenticator) checkBound(ctx context.Context, c *claims, token string)
 		return a.checkSecret(ctx, c, token)
 	}
 	bound := c.Bound
-	if err := a.check(ctx, "serviceaccounts", bound.Namespace, &bound.ServiceAccount, noAccount); err != nil {
-		return err
+	err := a.check(ctx, "serviceaccounts", bound.Namespace, &bound.ServiceAccount, noAccount)
+	if err == nil {
+		err = a.check(ctx, "secrets", bound.Namespace, bound.Secret, invalidated)
 	}
-	if err := a.check(ctx, "secrets", bound.Namespace, bound.Secret, invalidated); err != nil {
-		return err
+	if err == nil {
+		err = a.check(ctx, "pods", bound.Namespace, bound.Pod, invalidated)
 	}
-	if err := a.check(ctx, "pods", bound.Namespace, bound.Pod, invalidated); err != nil {
-		return err
+	if err == nil && bound.Pod == nil { // else the node only informs
+		err = a.check(ctx, "nodes", "", bound.Node, invalidated)
 	}
-	if bound.Pod != nil { // the node only informs then
-		return nil
-	}
-	return a.check(ctx, "nodes", "", bound.Node, invalidated)
+	return err
 }
 
 // invalidSince is the label of a secret whose token must not be used any more.

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"kube2014/pkg/auth/user"
@@ -27,18 +26,7 @@ type Authenticator struct {
 // New reads a file. Each line is in the CSV format: token, user, uid, and an optional column of
 // groups: "group1,group2". An error names the file, the line and the mistake, but not the content.
 func New(file string) (*Authenticator, error) {
-	load := func() (*tokens, error) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		all, err := parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		return all, nil
-	}
-	reloaded, err := util.Reload("-token_auth_file", load, file)
+	reloaded, err := util.ReloadFile("-token_auth_file", file, parse)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +65,8 @@ func parse(text []byte) (*tokens, error) {
 		if err == io.EOF {
 			return all, nil
 		}
-		var broken *csv.ParseError
-		if errors.As(err, &broken) {
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
 			return nil, fmt.Errorf("line %d: %w", broken.Line, broken.Err)
-		}
-		if err != nil {
-			return nil, err
 		}
 		line, _ := reader.FieldPos(0)
 		who, err := parseUser(fields)

@@ -159,8 +159,7 @@ func inWords(err error) error {
 	if isSyntax, offset := kjson.SyntaxErrorOffset(err); isSyntax {
 		return fmt.Errorf("is no JSON at byte %d", offset)
 	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("%s: must be a JSON %s", wrong.Field, typeNames[wrong.Type.Kind().String()])
 	}
 	return errNoObject

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -81,37 +83,30 @@ func volumeSecrets(spec *corev1.PersistentVolumeSpec) (secrets []corev1.SecretRe
 			secrets = append(secrets, *secret)
 		}
 	}
-	// Volumes of earlier times have no namespace.
-	addOf := func(namespace, name string) {
-		if namespace == "" {
-			namespace = spec.ClaimRef.Namespace
-		}
-		add(&corev1.SecretReference{Namespace: namespace, Name: name})
-	}
-	addWithout := func(secret *corev1.SecretReference) {
+	addLegacy := func(secret *corev1.SecretReference) { // it may have no namespace: then it is in that of the claim
 		if secret != nil {
-			addOf(secret.Namespace, secret.Name)
+			add(&corev1.SecretReference{Namespace: cmp.Or(secret.Namespace, spec.ClaimRef.Namespace), Name: secret.Name})
 		}
 	}
 	switch source := &spec.PersistentVolumeSource; {
 	case source.AzureFile != nil:
-		namespace := ""
+		secret := &corev1.SecretReference{Name: source.AzureFile.SecretName}
 		if source.AzureFile.SecretNamespace != nil {
-			namespace = *source.AzureFile.SecretNamespace
+			secret.Namespace = *source.AzureFile.SecretNamespace
 		}
-		addOf(namespace, source.AzureFile.SecretName)
+		addLegacy(secret)
 	case source.CephFS != nil:
-		addWithout(source.CephFS.SecretRef)
+		addLegacy(source.CephFS.SecretRef)
 	case source.Cinder != nil:
 		add(source.Cinder.SecretRef)
 	case source.FlexVolume != nil:
-		addWithout(source.FlexVolume.SecretRef)
+		addLegacy(source.FlexVolume.SecretRef)
 	case source.RBD != nil:
-		addWithout(source.RBD.SecretRef)
+		addLegacy(source.RBD.SecretRef)
 	case source.ScaleIO != nil:
-		addWithout(source.ScaleIO.SecretRef)
+		addLegacy(source.ScaleIO.SecretRef)
 	case source.ISCSI != nil:
-		addWithout(source.ISCSI.SecretRef)
+		addLegacy(source.ISCSI.SecretRef)
 	case source.StorageOS != nil:
 		if secret := source.StorageOS.SecretRef; secret != nil {
 			add(&corev1.SecretReference{Namespace: secret.Namespace, Name: secret.Name})

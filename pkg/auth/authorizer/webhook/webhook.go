@@ -15,19 +15,16 @@ import (
 	"kube2014/pkg/util/answers"
 )
 
-// The defaults of how long answers are cached.
 const (
-	DefaultAllowedTTL = 5 * time.Minute
-	DefaultOtherTTL   = 30 * time.Second
+	allowedTTL = 5 * time.Minute  // how long an answer is cached that allows
+	otherTTL   = 30 * time.Second // how long any other one is
+	maxCached  = 4096
 )
-
-const maxCached = 4096
 
 // Authorizer is an authorizer.Authorizer that calls another server.
 type Authorizer struct {
-	post                 func(ctx context.Context, review, answer any) error
-	allowedTTL, otherTTL time.Duration
-	decisions            *answers.Cache[decision]
+	post      func(ctx context.Context, review, answer any) error
+	decisions *answers.Cache[decision]
 }
 
 // decision has the results of Authorize.
@@ -37,10 +34,9 @@ type decision struct {
 	err    error
 }
 
-// New returns an authorizer that calls post, the method of a webhook.Client. Allowed requests are
-// cached for allowedTTL, other answers for otherTTL; errors are not cached.
-func New(post func(ctx context.Context, review, answer any) error, allowedTTL, otherTTL time.Duration) *Authorizer {
-	return &Authorizer{post, allowedTTL, otherTTL, answers.New[decision](maxCached)}
+// New returns an authorizer that calls post, the method of a webhook.Client. Errors are not cached.
+func New(post func(ctx context.Context, review, answer any) error) *Authorizer {
+	return &Authorizer{post, answers.New[decision](maxCached)}
 }
 
 // Authorize implements authorizer.Authorizer. If the call fails, there is no opinion.
@@ -71,13 +67,13 @@ func (a *Authorizer) review(ctx context.Context, spec authorizationv1.SubjectAcc
 	status := answer.Status
 	switch {
 	case status.Denied && status.Allowed:
-		return decision{authorizer.Deny, status.Reason, errors.New("the authorization webhook both allows and denies")}, a.otherTTL, nil
+		return decision{authorizer.Deny, status.Reason, errors.New("the authorization webhook both allows and denies")}, otherTTL, nil
 	case status.Denied:
-		return decision{authorizer.Deny, status.Reason, nil}, a.otherTTL, nil
+		return decision{authorizer.Deny, status.Reason, nil}, otherTTL, nil
 	case status.Allowed:
-		return decision{authorizer.Allow, status.Reason, nil}, a.allowedTTL, nil
+		return decision{authorizer.Allow, status.Reason, nil}, allowedTTL, nil
 	}
-	return decision{authorizer.NoOpinion, status.Reason, nil}, a.otherTTL, nil
+	return decision{authorizer.NoOpinion, status.Reason, nil}, otherTTL, nil
 }
 
 // RulesFor implements authorizer.RuleResolver: no review returns rules.

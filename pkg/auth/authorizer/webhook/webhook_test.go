@@ -72,7 +72,7 @@ func TestAServerDecides(t *testing.T) {
 		})
 		client, err := webhook.New(webhooktest.Kubeconfig(t, server, "token: 0urs3cret"))
 		require.NoError(t, err)
-		decision, reason, err := New(client.Post, DefaultAllowedTTL, DefaultOtherTTL).Authorize(t.Context(), getPod())
+		decision, reason, err := New(client.Post).Authorize(t.Context(), getPod())
 		assert.Equal(t, row.decision, decision, row.name)
 		assert.Equal(t, row.reason, reason, row.name)
 		if row.problem == "" {
@@ -95,7 +95,7 @@ func TestAServerThatHangsIsLeftWithTheRequest(t *testing.T) {
 	})
 	client, err := webhook.New(webhooktest.Kubeconfig(t, server, ""))
 	require.NoError(t, err)
-	decision, _, err := New(client.Post, DefaultAllowedTTL, DefaultOtherTTL).Authorize(ctx, getPod())
+	decision, _, err := New(client.Post).Authorize(ctx, getPod())
 	assert.Equal(t, authorizer.NoOpinion, decision)
 	assert.ErrorIs(t, err, context.Canceled)
 }
@@ -121,7 +121,7 @@ func (c *counted) post(_ context.Context, review, into any) error {
 func TestAPathIsAskedForAsSuch(t *testing.T) {
 	t.Parallel()
 	server := &counted{status: allowed}
-	decision, _, err := New(server.post, 0, 0).Authorize(t.Context(), authorizer.Attributes{User: &user.Info{Name: "ann"}, Verb: "get", Path: "/metrics"})
+	decision, _, err := New(server.post).Authorize(t.Context(), authorizer.Attributes{User: &user.Info{Name: "ann"}, Verb: "get", Path: "/metrics"})
 	assert.Equal(t, authorizer.Allow, decision)
 	assert.NoError(t, err)
 	assert.Contains(t, server.last, `"spec":{"nonResourceAttributes":{"path":"/metrics","verb":"get"},"user":"ann"}`)
@@ -138,16 +138,16 @@ func TestWhatIsAllowedCountsLonger(t *testing.T) {
 		{`{"allowed":true,"denied":true}`, nil, true, 4}, {"", errors.New("away"), true, 8}} {
 		synctest.Test(t, func(t *testing.T) {
 			server := &counted{status: row.status, err: row.err}
-			a := New(server.post, DefaultAllowedTTL, DefaultOtherTTL)
+			a := New(server.post)
 			first, _, _ := a.Authorize(t.Context(), getPod())
 			for range 7 {
-				time.Sleep(DefaultOtherTTL / 2)
+				time.Sleep(otherTTL / 2)
 				decision, _, err := a.Authorize(t.Context(), getPod())
 				assert.Equal(t, first, decision)
 				assert.Equal(t, row.fails, err != nil)
 			}
 			assert.Equal(t, row.asked, server.asked, row.status)
-			time.Sleep(DefaultAllowedTTL)
+			time.Sleep(allowedTTL)
 			_, _, _ = a.Authorize(t.Context(), getPod())
 			assert.Equal(t, row.asked+1, server.asked, row.status)
 		})
@@ -157,7 +157,7 @@ func TestWhatIsAllowedCountsLonger(t *testing.T) {
 func TestEveryAttributeIsAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	server := &counted{status: allowed}
-	a := New(server.post, time.Hour, time.Hour)
+	a := New(server.post)
 	asked := 0
 	for _, change := range []func(*authorizer.Attributes){
 		func(*authorizer.Attributes) {},
@@ -195,7 +195,7 @@ func TestEveryAttributeIsAnotherQuestion(t *testing.T) {
 
 func TestNobodyListsWhatAUserMayDo(t *testing.T) {
 	t.Parallel()
-	rules, incomplete, why := New(nil, 0, 0).RulesFor(t.Context(), ann, "shop")
+	rules, incomplete, why := New(nil).RulesFor(t.Context(), ann, "shop")
 	assert.Empty(t, rules)
 	assert.True(t, incomplete)
 	assert.Error(t, why)
@@ -206,13 +206,13 @@ func FuzzStatus(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, status string) {
-		decision, _, err := New((&counted{status: status}).post, 0, 0).Authorize(t.Context(), getPod())
+		decision, _, err := New((&counted{status: status}).post).Authorize(t.Context(), getPod())
 		assert.False(t, err != nil && decision == authorizer.Allow)
 	})
 }
 
 func BenchmarkDecided(b *testing.B) {
-	a := New((&counted{status: allowed}).post, time.Hour, time.Hour)
+	a := New((&counted{status: allowed}).post)
 	for b.Loop() {
 		_, _, _ = a.Authorize(b.Context(), getPod())
 	}

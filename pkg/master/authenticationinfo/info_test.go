@@ -1,4 +1,4 @@
-package master
+package authenticationinfo
 
 import (
 	"crypto/x509"
@@ -26,6 +26,9 @@ import (
 	"kube2014/pkg/util/certtest"
 )
 
+// syncPeriod is that of a server.
+const syncPeriod = 10 * time.Second
+
 // informed is a store with the config map, as a test sees and changes it.
 type informed struct {
 	t          *testing.T
@@ -45,7 +48,7 @@ func newInformed(t *testing.T) *informed {
 }
 
 // server returns what keeps the config map for a server. The files may be "".
-func (i *informed) server(clients, proxies string, proxy authenticator.FrontProxy) *authenticationInfo {
+func (i *informed) server(clients, proxies string, proxy authenticator.FrontProxy) *Info {
 	bundle := func(file string) *certs.CABundle {
 		if file == "" {
 			return nil
@@ -54,12 +57,12 @@ func (i *informed) server(clients, proxies string, proxy authenticator.FrontProx
 		require.NoError(i.t, err)
 		return read
 	}
-	return &authenticationInfo{i.configMaps.Storage.(rest.Updater), bundle(clients), bundle(proxies), proxy, time.Now}
+	return &Info{i.configMaps.Storage.(rest.Updater), bundle(clients), bundle(proxies), proxy}
 }
 
 // data returns what the config map says, nil if there is none.
 func (i *informed) data() map[string]string {
-	answer, err := i.configMaps.Storage.(rest.Getter).Get(i.t.Context(), authenticationInfoKey)
+	answer, err := i.configMaps.Storage.(rest.Getter).Get(i.t.Context(), key)
 	if err != nil {
 		return nil
 	}
@@ -69,8 +72,8 @@ func (i *informed) data() map[string]string {
 }
 
 func (i *informed) write(data map[string]string) {
-	_, _, err := i.configMaps.Storage.(rest.Updater).Update(i.t.Context(), authenticationInfoKey, func(rest.Object) (rest.Object, error) {
-		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: authenticationInfoKey.Namespace, Name: authenticationInfoKey.Name}, Data: data}, nil
+	_, _, err := i.configMaps.Storage.(rest.Updater).Update(i.t.Context(), key, func(rest.Object) (rest.Object, error) {
+		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Data: data}, nil
 	}, rest.WriteOptions{ForceCreate: true})
 	require.NoError(i.t, err)
 }
@@ -98,11 +101,11 @@ func TestServersBehindTheAggregatorAreToldWhomThisOneTrusts(t *testing.T) {
 	proxiesFile, proxies := authorityFile(t, "proxies")
 	empty := i.version()
 	expired, _ := certtest.Authority(t, "x").Client(t, "expired", certtest.Expired).Files(t)
-	require.NoError(t, i.server(expired, "", authenticator.FrontProxy{}).sync())
+	require.NoError(t, i.server(expired, "", authenticator.FrontProxy{}).Sync())
 	assert.Equal(t, empty, i.version(), "there is nothing to say")
-	require.NoError(t, i.server(clientsFile, "", authenticator.FrontProxy{}).sync())
+	require.NoError(t, i.server(clientsFile, "", authenticator.FrontProxy{}).Sync())
 	assert.Equal(t, map[string]string{"client-ca-file": clients}, i.data())
-	require.NoError(t, i.server("", proxiesFile, aProxy).sync())
+	require.NoError(t, i.server("", proxiesFile, aProxy).Sync())
 	told := map[string]string{
 		"client-ca-file": clients, "requestheader-client-ca-file": proxies, "requestheader-username-headers": `["X-Remote-User"]`, "requestheader-group-headers": `["X-Remote-Group"]`,
 		"requestheader-extra-headers-prefix": "[]", "requestheader-allowed-names": `["proxy"]`,
@@ -111,14 +114,14 @@ func TestServersBehindTheAggregatorAreToldWhomThisOneTrusts(t *testing.T) {
 
 	before := i.version()
 	for range 2 {
-		require.NoError(t, i.server(clientsFile, "", authenticator.FrontProxy{}).sync())
-		require.NoError(t, i.server("", proxiesFile, aProxy).sync())
+		require.NoError(t, i.server(clientsFile, "", authenticator.FrontProxy{}).Sync())
+		require.NoError(t, i.server("", proxiesFile, aProxy).Sync())
 	}
 	assert.Equal(t, before, i.version(), "what is said already is not written again")
 
 	other := authenticator.FrontProxy{UsernameHeaders: []string{"X-User", "X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, ExtraPrefixes: []string{"X-Remote-Extra-"}, AllowedNames: []string{"other"}}
 	moreFile, more := authorityFile(t, "more proxies")
-	require.NoError(t, i.server("", moreFile, other).sync())
+	require.NoError(t, i.server("", moreFile, other).Sync())
 	told["requestheader-client-ca-file"], told["requestheader-username-headers"], told["requestheader-uid-headers"] = proxies+more, `["X-Remote-User","X-User"]`, `["X-Remote-Uid"]`
 	told["requestheader-extra-headers-prefix"], told["requestheader-allowed-names"] = `["X-Remote-Extra-"]`, `["proxy","other"]`
 	assert.Equal(t, told, i.data(), "two servers trust more than one")
@@ -131,26 +134,26 @@ func TestTheConfigMapIsRepaired(t *testing.T) {
 	proxiesFile, proxies := authorityFile(t, "proxies")
 	_, others := authorityFile(t, "others")
 	a := i.server(clientsFile, proxiesFile, aProxy)
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	told := i.data()
-	_, err := i.configMaps.Storage.(rest.Deleter).Delete(t.Context(), authenticationInfoKey, rest.DeleteOptions{})
+	_, err := i.configMaps.Storage.(rest.Deleter).Delete(t.Context(), key, rest.DeleteOptions{})
 	require.NoError(t, err)
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	assert.Equal(t, told, i.data(), "one that was deleted is there again")
 
 	i.write(map[string]string{"client-ca-file": others, "requestheader-group-headers": `["X-Group"]`, "a": "b"})
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	told["client-ca-file"], told["requestheader-group-headers"] = others+clients, `["X-Group","X-Remote-Group"]`
 	assert.Equal(t, told, i.data(), "what was taken away is there again, unknown keys are gone")
 
 	expired := certtest.Authority(t, "x").Client(t, "expired", certtest.Expired)
 	i.write(map[string]string{"client-ca-file": string(expired.CertPEM) + others + others, "requestheader-client-ca-file": string(expired.CertPEM)})
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	assert.Equal(t, others+clients, i.data()["client-ca-file"])
 	assert.Equal(t, proxies, i.data()["requestheader-client-ca-file"])
 
 	i.write(map[string]string{"client-ca-file": others, "requestheader-allowed-names": `["` + strings.Repeat("x", corev1.MaxSecretSize-len(others)-4) + `"]`})
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	assert.Equal(t, clients, i.data()["client-ca-file"], "one that grew too large begins anew")
 	assert.Equal(t, `["proxy"]`, i.data()["requestheader-allowed-names"])
 }
@@ -168,7 +171,7 @@ func TestAConfigMapThatCannotBeReadStaysAsItIs(t *testing.T) {
 		"requestheader-client-ca-file has no certificate (BEGIN CERTIFICATE)": {"requestheader-client-ca-file": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST"}))},
 	} {
 		i.write(data)
-		assert.EqualError(t, a.sync(), "config map kube-system/extension-apiserver-authentication: "+problem)
+		assert.EqualError(t, a.Sync(), "config map kube-system/extension-apiserver-authentication: "+problem)
 		assert.Equal(t, data, i.data())
 	}
 }
@@ -180,10 +183,10 @@ func TestAuthoritiesThatChangeAreTold(t *testing.T) {
 		file, first := authorityFile(t, "first")
 		_, second := authorityFile(t, "second")
 		a := i.server(file, "", authenticator.FrontProxy{})
-		require.NoError(t, a.sync())
+		require.NoError(t, a.Sync())
 		require.NoError(t, os.WriteFile(file, []byte(second), 0o600))
-		time.Sleep(SyncPeriod) // the bubble's clock: it takes no time
-		require.NoError(t, a.sync())
+		time.Sleep(syncPeriod) // the bubble's clock: it takes no time
+		require.NoError(t, a.Sync())
 		assert.Equal(t, first+second, i.data()["client-ca-file"], "a certificate of the first one is still good, where this server is not asked")
 	})
 }
@@ -195,12 +198,12 @@ func TestAnAuthorityThatExpiresIsNoLongerTold(t *testing.T) {
 		soon := certtest.Authority(t, "x").Client(t, "ends in an hour", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(time.Hour) })
 		file, _ := soon.Files(t)
 		a := i.server(file, "", authenticator.FrontProxy{})
-		require.NoError(t, a.sync())
+		require.NoError(t, a.Sync())
 		time.Sleep(time.Hour + expirySlack - time.Second) // the bubble's clock: it takes no time
-		require.NoError(t, a.sync())
+		require.NoError(t, a.Sync())
 		assert.Equal(t, map[string]string{"client-ca-file": string(soon.CertPEM)}, i.data(), "clocks differ")
 		time.Sleep(time.Second)
-		require.NoError(t, a.sync())
+		require.NoError(t, a.Sync())
 		assert.Empty(t, i.data())
 	})
 }
@@ -213,7 +216,7 @@ func TestServersThatWriteAtOnceLoseNothing(t *testing.T) {
 		file, text := authorityFile(t, name)
 		all = append(all, text)
 		server := i.server(file, "", authenticator.FrontProxy{})
-		go func() { done <- server.sync() }()
+		go func() { done <- server.Sync() }()
 	}
 	for range all {
 		require.NoError(t, <-done)

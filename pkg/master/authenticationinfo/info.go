@@ -1,4 +1,5 @@
-package master
+// Package authenticationinfo publishes how the apiservers authenticate requests.
+package authenticationinfo
 
 import (
 	"context"
@@ -11,18 +12,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/server"
 	"kube2014/pkg/server/certs"
-	"kube2014/pkg/util"
 	"kube2014/pkg/util/pems"
 )
 
-var authenticationInfoKey = rest.Key{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
+var key = rest.Key{Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
 
 // expirySlack is how long an expired certificate stays published, as clocks differ.
 const expirySlack = 5 * time.Minute
@@ -30,45 +28,19 @@ const expirySlack = 5 * time.Minute
 // errNothingToSay ends an update that would create an empty config map.
 var errNothingToSay = errors.New("there is nothing to say")
 
-// authenticationInfo keeps the config map that tells servers behind the aggregator whom the apiservers trust: who signs the
+// Info keeps the config map that tells servers behind the aggregator whom the apiservers trust: who signs the
 // certificates of clients, and the front proxy with its headers. It adds to what other apiservers have written.
-type authenticationInfo struct {
-	configMaps       rest.Updater
-	clients, proxies *certs.CABundle // nil for none
-	proxy            authenticator.FrontProxy
-	now              func() time.Time
+type Info struct {
+	ConfigMaps       rest.Updater
+	Clients, Proxies *certs.CABundle // nil for none
+	Proxy            authenticator.FrontProxy
 }
 
-// addAuthenticationInfo lets a link keep the config map, if there is something to say.
-func (m *Master) addAuthenticationInfo(link *server.Link) {
-	o := &m.o.Authentication
-	if o.ClientCA == nil && o.ProxyCA == nil {
-		return
-	}
-	info := &authenticationInfo{m.built.Snapshot().Find(corev1.SchemeGroupVersion, "configmaps").Storage.(rest.Updater), o.ClientCA, o.ProxyCA, o.FrontProxy, time.Now}
-	sync := m.tracer.Sync("AuthenticationInfo.Sync", info.sync)
-	link.AddPostStartHook("start-cluster-authentication-info-controller", func(ctx context.Context) error {
-		return untilDone(ctx, func() error {
-			err := sync()
-			if apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) {
-				return err
-			}
-			logError(err) // somebody must repair the config map, so the server is ready without it
-			return nil
-		})
-	})
-	link.AddLoop(func(ctx context.Context) {
-		for util.Sleep(ctx, SyncPeriod) {
-			_ = untilDone(ctx, sync)
-		}
-	})
-}
-
-// sync creates or completes the config map. It writes nothing if that says all.
-func (a *authenticationInfo) sync() error {
+// Sync creates or completes the config map. It writes nothing if that says all.
+func (i *Info) Sync() error {
 	options := rest.AsServer()
 	options.ForceCreate = true
-	_, _, err := a.configMaps.Update(context.Background(), authenticationInfoKey, a.complete, options)
+	_, _, err := i.ConfigMaps.Update(context.Background(), key, i.complete, options)
 	if errors.Is(err, errNothingToSay) {
 		return nil
 	}
@@ -76,22 +48,22 @@ func (a *authenticationInfo) sync() error {
 }
 
 // complete returns the config map with what this server says, nil for a missing one.
-func (a *authenticationInfo) complete(current rest.Object) (rest.Object, error) {
-	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: authenticationInfoKey.Namespace, Name: authenticationInfoKey.Name}}
+func (i *Info) complete(current rest.Object) (rest.Object, error) {
+	configMap := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	if current != nil {
 		configMap = current.(*corev1.ConfigMap)
 	}
-	data, err := a.united(configMap.Data)
+	data, err := i.united(configMap.Data)
 	size := 0
 	for _, value := range data {
 		size += len(value)
 	}
 	if size > corev1.MaxSecretSize { // the others add theirs again
-		data, err = a.united(nil)
+		data, err = i.united(nil)
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("config map %s/%s: %w", authenticationInfoKey.Namespace, authenticationInfoKey.Name, err)
+		return nil, fmt.Errorf("config map %s/%s: %w", key.Namespace, key.Name, err)
 	case current == nil && len(data) == 0:
 		return nil, errNothingToSay
 	}
@@ -100,13 +72,13 @@ func (a *authenticationInfo) complete(current rest.Object) (rest.Object, error) 
 }
 
 // united returns what is stored and what this server says. Other keys are dropped.
-func (a *authenticationInfo) united(stored map[string]string) (map[string]string, error) {
+func (i *Info) united(stored map[string]string) (map[string]string, error) {
 	const clientsKey, proxiesKey, uidsKey = "client-ca-file", "requestheader-client-ca-file", "requestheader-uid-headers"
-	clients, err := a.unitedCAs(clientsKey, stored[clientsKey], a.clients)
+	clients, err := i.unitedCAs(clientsKey, stored[clientsKey], i.Clients)
 	if err != nil {
 		return nil, err
 	}
-	proxies, err := a.unitedCAs(proxiesKey, stored[proxiesKey], a.proxies)
+	proxies, err := i.unitedCAs(proxiesKey, stored[proxiesKey], i.Proxies)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +93,8 @@ func (a *authenticationInfo) united(stored map[string]string) (map[string]string
 		key string
 		own []string
 	}{
-		{"requestheader-username-headers", a.proxy.UsernameHeaders}, {uidsKey, a.proxy.UIDHeaders}, {"requestheader-group-headers", a.proxy.GroupHeaders},
-		{"requestheader-extra-headers-prefix", a.proxy.ExtraPrefixes}, {"requestheader-allowed-names", a.proxy.AllowedNames},
+		{"requestheader-username-headers", i.Proxy.UsernameHeaders}, {uidsKey, i.Proxy.UIDHeaders}, {"requestheader-group-headers", i.Proxy.GroupHeaders},
+		{"requestheader-extra-headers-prefix", i.Proxy.ExtraPrefixes}, {"requestheader-allowed-names", i.Proxy.AllowedNames},
 	} {
 		names, err := unitedNames(stored[list.key], list.own)
 		if err != nil {
@@ -136,7 +108,7 @@ func (a *authenticationInfo) united(stored map[string]string) (map[string]string
 }
 
 // unitedCAs returns the certificates of a stored text and of this server in PEM, each one once and none that has expired.
-func (a *authenticationInfo) unitedCAs(key, stored string, own *certs.CABundle) (text string, err error) {
+func (i *Info) unitedCAs(key, stored string, own *certs.CABundle) (text string, err error) {
 	all, err := pems.Certificates(key, []byte(stored))
 	if stored != "" && err != nil {
 		return "", err
@@ -146,7 +118,7 @@ func (a *authenticationInfo) unitedCAs(key, stored string, own *certs.CABundle) 
 	}
 	for _, certificate := range all {
 		block := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
-		if certificate.NotAfter.After(a.now().Add(-expirySlack)) && !strings.Contains(text, block) {
+		if certificate.NotAfter.After(time.Now().Add(-expirySlack)) && !strings.Contains(text, block) {
 			text += block
 		}
 	}

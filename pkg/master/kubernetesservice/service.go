@@ -1,4 +1,5 @@
-package master
+// Package kubernetesservice keeps the service kubernetes, by which pods find the servers.
+package kubernetesservice
 
 import (
 	"context"
@@ -15,15 +16,12 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/networking"
-	"kube2014/pkg/server"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/util"
 )
 
 // leaseKind is the kind of the leases of apiservers on the endpoints of their service, named by address and port.
@@ -36,8 +34,8 @@ var serverKey = rest.Key{Namespace: metav1.NamespaceDefault, Name: api.ServerSer
 
 var labelsOfServer = map[string]string{"component": "apiserver", "provider": "kubernetes"}
 
-// kubernetesService keeps the service by which pods find the servers, and its endpoints: the servers that hold a lease.
-type kubernetesService struct {
+// Keeper keeps the service by which pods find the servers, and its endpoints: the servers that hold a lease.
+type Keeper struct {
 	objects             storage.Interface
 	services, endpoints rest.Resource
 	slices              serverSlices
@@ -45,56 +43,23 @@ type kubernetesService struct {
 
 	mu    sync.Mutex     // held while the endpoints are written; guards what follows
 	at    netip.AddrPort // of this server, invalid once it ends
-	notes string         // the last logged failure
 	named bool           // it was logged that June 2014 has a service of the name
 }
 
-// addKubernetesService lets a link keep the service of the server, if other machines reach it at a secure port.
-func (m *Master) addKubernetesService(link *server.Link) {
-	if !m.o.SecureServing.Secure {
-		return
-	}
-	find := func(version schema.GroupVersion, resource string) rest.Resource {
-		return *m.built.Snapshot().Find(version, resource)
-	}
-	k := &kubernetesService{objects: m.lifecycle, services: find(corev1.SchemeGroupVersion, "services"), endpoints: find(corev1.SchemeGroupVersion, "endpoints"),
-		slices: serverSlices{find(discoveryv1.SchemeGroupVersion, "endpointslices")}, ranges: m.o.Services.Ranges}
-	sync := m.tracer.Sync("KubernetesService.Sync", k.sync)
-	link.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
-		k.serveAt(netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort))
-		return untilDone(ctx, sync)
-	})
-	link.AddLoop(func(ctx context.Context) {
-		for util.Sleep(ctx, SyncPeriod) {
-			k.log(sync())
-		}
-	})
-	link.AddPreShutdownHook("stop-kubernetes-service", k.stop)
+// New returns what keeps the service of the server. The resources are those of services, endpoints and endpoint slices.
+func New(objects storage.Interface, services, endpoints, slices rest.Resource, ranges networking.Ranges) *Keeper {
+	return &Keeper{objects: objects, services: services, endpoints: endpoints, slices: serverSlices{slices}, ranges: ranges}
 }
 
-// serveAt begins to keep the service of a server at an address.
-func (k *kubernetesService) serveAt(at netip.AddrPort) {
+// ServeAt begins to keep the service of a server at an address.
+func (k *Keeper) ServeAt(at netip.AddrPort) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.at = at
 }
 
-// log logs a failure, unless it is that of the last call.
-func (k *kubernetesService) log(err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var text string
-	if err != nil {
-		text = err.Error()
-	}
-	if text != k.notes {
-		logError(err)
-	}
-	k.notes = text
-}
-
-// sync renews the lease of this server, and creates or repairs the service and its endpoints.
-func (k *kubernetesService) sync() error {
+// Sync renews the lease of this server, and creates or repairs the service and its endpoints.
+func (k *Keeper) Sync() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.at.IsValid() {
@@ -116,8 +81,8 @@ func (k *kubernetesService) sync() error {
 	return k.syncEndpoints()
 }
 
-// stop ends the lease of this server, and removes it from the endpoints.
-func (k *kubernetesService) stop() error {
+// Stop ends the lease of this server, and removes it from the endpoints.
+func (k *Keeper) Stop() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.at.IsValid() {
@@ -136,7 +101,7 @@ func (k *kubernetesService) stop() error {
 }
 
 // syncService creates the service if there is none. It reports false if June 2014 has another service of the name.
-func (k *kubernetesService) syncService() (isOurs bool, err error) {
+func (k *Keeper) syncService() (isOurs bool, err error) {
 	stored, err := k.objects.Get(api.DefaultKey(api.ServiceKind, api.ServerService))
 	if err == nil {
 		return api.IsServers(stored), nil
@@ -155,7 +120,7 @@ func (k *kubernetesService) syncService() (isOurs bool, err error) {
 }
 
 // syncEndpoints writes the servers that hold a lease.
-func (k *kubernetesService) syncEndpoints() error {
+func (k *Keeper) syncEndpoints() error {
 	leases, err := k.objects.List(storage.Selection{Kind: leaseKind})
 	if err != nil {
 		return err

@@ -1,4 +1,5 @@
-package master
+// Package parts runs the other programs of a cluster in the process of an apiserver, or around one elsewhere.
+package parts
 
 import (
 	"context"
@@ -24,7 +25,7 @@ import (
 
 const (
 	// resyncPeriod is the period of the resyncs of the parts: that of the original's endpoint sync.
-	resyncPeriod = SyncPeriod
+	resyncPeriod = 10 * time.Second
 	// syncWorkers is the number of workers of a controller.
 	syncWorkers = 4
 	// stopTimeout bounds how long the server waits for its parts when it ends.
@@ -34,13 +35,22 @@ const (
 	partsWait = 10 * time.Second
 )
 
+// Config is what parts are made from.
+type Config struct {
+	Options *options.ServerRunOptions
+	Version string
+	Listen  func(network, address string) (net.Listener, error)
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Connect func(userAgent string) (*clientv1.Client, error) // to the server
+	Tracer  *trace.Tracer                                    // nil for none
+}
+
 // Parts are the other programs of a cluster, run in the apiserver's process. Each is only a client of it.
 // They are safe for concurrent use.
 type Parts struct {
-	config    *Config
+	config    Config
 	o         *options.ServerRunOptions
-	connect   func(userAgent string) (*clientv1.Client, error)
-	tracer    *trace.Tracer // nil for none
+	tracer    *trace.Tracer
 	informers *informers.Informers
 	kubelets  sync.Map // the addresses of listening kubelets, by machine
 
@@ -51,10 +61,9 @@ type Parts struct {
 	halt   context.CancelFunc
 }
 
-// NewParts creates the parts that the flags name, as clients of a server. The tracer is nil for
-// none. The error names a flag.
-func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent string) (*clientv1.Client, error), tracer *trace.Tracer) (*Parts, error) {
-	p := &Parts{config: c, o: o, connect: connect, tracer: tracer, failed: make(chan error, 1), ended: make(chan struct{})}
+// New creates the parts that the flags name, as clients of a server. The error names a flag.
+func New(config Config) (*Parts, error) {
+	p := &Parts{config: config, o: config.Options, tracer: config.Tracer, failed: make(chan error, 1), ended: make(chan struct{})}
 	p.ctx, p.halt = context.WithCancel(context.Background())
 	informing, err := p.client("informers")
 	if err != nil {
@@ -70,7 +79,7 @@ func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent st
 		{options.PartKubelet, p.makeKubelets},
 		{options.PartProxy, p.makeProxy},
 	} {
-		if !o.Parts.Has(part.name) {
+		if !p.o.Parts.Has(part.name) {
 			continue
 		}
 		c, err := p.client(part.name)
@@ -84,7 +93,7 @@ func (c *Config) NewParts(o *options.ServerRunOptions, connect func(userAgent st
 
 // client returns a client for a part. Its user agent has the name of the part, for log, audit and trace.
 func (p *Parts) client(part string) (*clientv1.Client, error) {
-	c, err := p.connect("kube2014-" + part)
+	c, err := p.config.Connect("kube2014-" + part)
 	if err == nil {
 		c.HTTP.Transport = p.tracer.RoundTripper(c.HTTP.Transport)
 	}
@@ -129,9 +138,9 @@ func (p *Parts) Run(ctx context.Context) {
 	group.Wait()
 }
 
-// runAfter runs the parts when a channel is closed, or partsWait is over. They would take the processor from the
+// RunAfter runs the parts when a channel is closed, or partsWait is over. They would take the processor from the
 // post-start hooks, and be told of each built-in object.
-func (p *Parts) runAfter(ctx context.Context, started <-chan struct{}) {
+func (p *Parts) RunAfter(ctx context.Context, started <-chan struct{}) {
 	select {
 	case <-started:
 	case <-time.After(partsWait):
@@ -161,7 +170,7 @@ func (p *Parts) makeScheduler(c *clientv1.Client) {
 
 // makeKubelets adds a kubelet for each machine. Their containers are hollow.
 func (p *Parts) makeKubelets(c *clientv1.Client) {
-	runtime, machines := &hollow.Runtime{Listen: p.config.Network.Listen}, p.o.Generic.Machines
+	runtime, machines := &hollow.Runtime{Listen: p.config.Listen}, p.o.Generic.Machines
 	kubelets := map[string]*kubelet.Kubelet{}
 	for i, cidr := range p.o.Parts.PodCIDRs(machines) {
 		machine := machines[i]
@@ -169,7 +178,7 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 			Name: machine, Client: c, Runtime: runtime, Recorder: p.recorder(c, "kubelet", machine), Port: p.o.Kubelet.Port,
 			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: p.config.Version,
 			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
-			Listen:    p.config.Network.Listen, Dial: p.config.Network.Dial, Around: p.tracer.Work("Kubelet"),
+			Listen:    p.config.Listen, Dial: p.config.Dial, Around: p.tracer.Work("Kubelet"),
 		})
 		kubelets[machine] = k
 		p.add(k.Run)
@@ -185,21 +194,21 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 	p.informers.Nodes().AddHandler(cache.Handler[*corev1.Node]{OnAdd: see, OnUpdate: func(_, node *corev1.Node) { see(node) }})
 }
 
-// dialKubelet connects to the kubelet of a machine. The address of a kubelet in this process may have port 0,
+// DialKubelet connects to the kubelet of a machine. The address of a kubelet in this process may have port 0,
 // which stands for the port that it listens on.
-func (p *Parts) dialKubelet(ctx context.Context, network, address string) (net.Conn, error) {
+func (p *Parts) DialKubelet(ctx context.Context, network, address string) (net.Conn, error) {
 	if host, port, err := net.SplitHostPort(address); err == nil && port == "0" {
 		if at, ok := p.kubelets.Load(host); ok {
 			address = at.(string)
 		}
 	}
-	return p.config.Network.Dial(ctx, network, address)
+	return p.config.Dial(ctx, network, address)
 }
 
 // makeProxy adds the proxy of the machines.
 func (p *Parts) makeProxy(c *clientv1.Client) {
 	proxier := proxy.New(proxy.Config{Informers: p.informers, Recorder: p.recorder(c, "kube-proxy", ""), Addresses: p.o.Generic.Machines,
-		Listen: p.config.Network.Listen, Dial: p.config.Network.Dial})
+		Listen: p.config.Listen, Dial: p.config.Dial})
 	p.addLoop(proxier.Run)
 }
 

@@ -1,4 +1,4 @@
-package master
+package parts
 
 import (
 	"context"
@@ -21,19 +21,16 @@ import (
 	"kube2014/pkg/rest"
 )
 
-// runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
-// leaves undone.
-func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
-
 // controller is a row of a table of controllers: its name in -controllers, and what makes it.
 type controller struct {
 	name string
 	make func(c *clientv1.Client) (run func(ctx context.Context, workers int))
 }
 
-// addControllers adds the controllers of the server. Others returns the resources of other servers, nil if there are none. The error names a flag.
-func (p *Parts) addControllers(o options.ControllerOptions, serving options.SecureServingOptions, catalogs rest.Catalogs, others func() ([]metav1.APIResource, []schema.GroupVersion)) error {
-	certificate, err := o.RootCA(&serving)
+// AddControllers adds the controllers of the server. Others returns the resources of other servers, nil if there are none. The error names a flag.
+func (p *Parts) AddControllers(catalogs rest.Catalogs, others func() ([]metav1.APIResource, []schema.GroupVersion)) error {
+	o := &p.o.Controllers
+	certificate, err := o.RootCA(&p.o.SecureServing)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package master
+package kubernetesservice
 
 import (
 	"net/netip"
@@ -23,9 +23,12 @@ import (
 	"kube2014/pkg/storage/memory"
 )
 
+// syncPeriod is that of a server.
+const syncPeriod = 10 * time.Second
+
 // serverAt returns what keeps the service of a server.
-func serverAt(store storage.Interface, at string) *kubernetesService {
-	k := &kubernetesService{objects: store, at: netip.MustParseAddrPort(at)}
+func serverAt(store storage.Interface, at string) *Keeper {
+	k := &Keeper{objects: store, at: netip.MustParseAddrPort(at)}
 	for _, row := range core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: time.Now}) {
 		switch row.Name {
 		case "services":
@@ -39,7 +42,7 @@ func serverAt(store storage.Interface, at string) *kubernetesService {
 }
 
 // servers returns the endpoints of the service.
-func servers(t *testing.T, k *kubernetesService) []string {
+func servers(t *testing.T, k *Keeper) []string {
 	answer, err := k.endpoints.Storage.(rest.Getter).Get(t.Context(), serverKey)
 	require.NoError(t, err)
 	object, err := answer.Object()
@@ -73,20 +76,20 @@ func TestTheServersThatLiveAreTheEndpointsOfTheirService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(1)
 		a, b, c := serverAt(store, "10.0.0.1:6443"), serverAt(store, "10.0.0.2:6443"), serverAt(store, "10.0.0.2:7443")
-		for _, server := range []*kubernetesService{a, b, c} {
-			require.NoError(t, server.sync())
+		for _, server := range []*Keeper{a, b, c} {
+			require.NoError(t, server.Sync())
 		}
 		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:6443", "10.0.0.2:7443"}, servers(t, a))
-		require.NoError(t, b.stop())
+		require.NoError(t, b.Stop())
 		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:7443"}, servers(t, a), "one that ends leaves at once")
-		require.NoError(t, b.sync())
+		require.NoError(t, b.Sync())
 		assert.Equal(t, []string{"10.0.0.1:6443", "10.0.0.2:7443"}, servers(t, a), "and does not come back")
 		for range 2 { // c has died
-			time.Sleep(SyncPeriod) // the bubble's clock: it takes no time
-			require.NoError(t, a.sync())
+			time.Sleep(syncPeriod) // the bubble's clock: it takes no time
+			require.NoError(t, a.Sync())
 		}
 		assert.Equal(t, []string{"10.0.0.1:6443"}, servers(t, a))
-		require.NoError(t, a.stop())
+		require.NoError(t, a.Stop())
 	})
 }
 
@@ -94,19 +97,19 @@ func TestADeletedServiceOfTheServerComesBackAndThatOfJune2014Stays(t *testing.T)
 	t.Parallel()
 	store := memory.New(1)
 	a := serverAt(store, "10.0.0.1:6443")
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	_, err := a.services.Storage.(rest.Deleter).Delete(t.Context(), serverKey, rest.DeleteOptions{})
 	require.NoError(t, err)
-	require.NoError(t, a.sync())
+	require.NoError(t, a.Sync())
 	assert.Equal(t, []string{"10.0.0.1:6443"}, servers(t, a))
-	require.NoError(t, a.stop())
+	require.NoError(t, a.Stop())
 
 	store = memory.New(1)
 	first := registry.MakeRegistry(store)
 	require.NoError(t, first.CreateService(api.Service{JSONBase: api.JSONBase{ID: "kubernetes"}, Port: 80}))
 	a = serverAt(store, "10.0.0.1:6443")
-	require.NoError(t, a.sync())
-	require.NoError(t, a.stop())
+	require.NoError(t, a.Sync())
+	require.NoError(t, a.Stop())
 	service, err := first.GetService("kubernetes")
 	require.NoError(t, err)
 	assert.Equal(t, 80, service.Port)

@@ -1,4 +1,4 @@
-package master
+package parts
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestThePartsBeginAfterTheHooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p, err := (&Config{}).NewParts(&options.ServerRunOptions{}, func(string) (*clientv1.Client, error) { return &clientv1.Client{HTTP: &http.Client{}}, nil }, nil)
+				p, err := New(Config{Options: &options.ServerRunOptions{}, Connect: func(string) (*clientv1.Client, error) { return &clientv1.Client{HTTP: &http.Client{}}, nil }})
 				require.NoError(t, err)
 				var runs atomic.Bool
 				began, started := time.Now(), make(chan struct{})
@@ -37,7 +37,7 @@ func TestThePartsBeginAfterTheHooks(t *testing.T) {
 					runs.Store(ctx.Err() == nil)
 					p.halt()
 				})
-				go p.runAfter(t.Context(), started)
+				go p.RunAfter(t.Context(), started)
 				synctest.Wait()
 				assert.False(t, runs.Load(), "the hooks still run")
 				row.end(p, started)
