@@ -21,6 +21,18 @@ type Handler[T any] struct {
 	OnDelete func(object T) // as it was last seen
 }
 
+// OnChange returns a handler that sees an object that is added, or as it is after a change.
+func OnChange[T any](see func(T)) Handler[T] {
+	return Handler[T]{OnAdd: see, OnUpdate: func(_, object T) { see(object) }}
+}
+
+// OnAny is OnChange, but also sees an object that is deleted.
+func OnAny[T any](see func(T)) Handler[T] {
+	handler := OnChange(see)
+	handler.OnDelete = see
+	return handler
+}
+
 // listener is a handler with its queue.
 type listener[T clientv1.Object] struct {
 	handler Handler[T]

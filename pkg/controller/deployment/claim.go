@@ -30,7 +30,7 @@ func (c *DeploymentController) claim(ctx context.Context, d *appsv1.Deployment, 
 	if len(owners) == 0 {
 		return nil
 	}
-	client := c.config.Client.In(d.Namespace)
+	client := c.Client.In(d.Namespace)
 	if _, err := controller.Confirm(ctx, client.Deployments(), d); err != nil {
 		return err
 	}

@@ -37,13 +37,13 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 	}
 	if progressing := find(&updated.Status, appsv1.DeploymentProgressing); progressing != nil && r.isLimited(progressing) {
 		if left := r.deadline(progressing).Sub(now); left > 0 { // later it goes on with what it waits for
-			c.queue.AddAfter(cache.Key(r.d), left)
+			c.Queue.AddAfter(cache.Key(r.d), left)
 		}
 	}
 	if equality.Semantic.DeepEqual(updated.Status, r.d.Status) && maps.Equal(updated.Annotations, r.d.Annotations) {
 		return nil
 	}
-	written, err := c.config.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
+	written, err := c.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
 	if err != nil {
 		return controller.OrStale(err)
 	}

@@ -32,7 +32,7 @@ func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
 		}
 		owners[pod] = append(others, m.controllerReference(s))
 	}
-	return controller.SetOwners(ctx, m.config.Client.In(s.GetNamespace()).Pods().Resource, m.pods, owners)
+	return controller.SetOwners(ctx, m.Client.In(s.GetNamespace()).Pods().Resource, m.pods, owners)
 }
 
 // claims returns the pods that a controller must adopt, and those that it must release. Pods that are

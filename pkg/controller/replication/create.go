@@ -109,7 +109,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 		return err
 	}
 	if failed == nil {
-		m.queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
+		m.Queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed
 }
@@ -117,7 +117,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 // createPod creates the pod of a name. With controller.ErrStale the name was taken: by the pod that it
 // returns, or by one that is gone again.
 func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string) (*corev1.Pod, error) {
-	pods := m.config.Client.In(s.GetNamespace()).Pods()
+	pods := m.Client.In(s.GetNamespace()).Pods()
 	pod, err := pods.Create(ctx, m.podOf(s, name))
 	isTaken := apierrors.IsAlreadyExists(err)
 	if isTaken {
@@ -128,9 +128,9 @@ func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string)
 	case isTaken && (err == nil || apierrors.IsNotFound(err)):
 		return pod, controller.ErrStale
 	case err == nil:
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
 	case clientv1.IsAnswer(err) && !isOfNamespace(err):
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
 		err = failure{failedCreate, err}
 	}
 	return pod, err

@@ -25,15 +25,15 @@ func (m *ReplicationManager) deletePods(ctx context.Context, s *set, surplus []*
 
 // deletePod deletes a pod. One that is gone is no error.
 func (m *ReplicationManager) deletePod(ctx context.Context, s *set, pod *corev1.Pod) error {
-	err := m.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	err := m.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
 	switch {
 	case err == nil:
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil
 	case clientv1.IsAnswer(err):
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedDelete, "Error deleting: %s", err)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedDelete, "Error deleting: %s", err)
 		err = failure{failedDelete, err}
 	}
 	return err
