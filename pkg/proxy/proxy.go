@@ -81,18 +81,13 @@ func New(config Config) *Proxy {
 
 // watch registers the handlers at the informers.
 func (p *Proxy) watch(informers *informers.Informers) {
-	services, endpoints := informers.Services(), informers.Endpoints()
+	services, endpoints := informers.Services(), cache.OnChange(p.shared.balancer.OnUpdate)
+	endpoints.OnDelete = p.shared.balancer.OnDelete
 	p.services = services.Store()
-	balancer := p.shared.balancer
-	p.synced = append(p.synced, services.AddHandler(cache.Handler[*corev1.Service]{
-		OnAdd:    func(*corev1.Service) { p.wake() },
-		OnUpdate: func(_, _ *corev1.Service) { p.wake() },
-		OnDelete: func(*corev1.Service) { p.wake() },
-	}), endpoints.AddHandler(cache.Handler[*corev1.Endpoints]{
-		OnAdd:    balancer.OnUpdate,
-		OnUpdate: func(_, now *corev1.Endpoints) { balancer.OnUpdate(now) },
-		OnDelete: balancer.OnDelete,
-	}))
+	p.synced = []func() bool{
+		services.AddHandler(cache.OnAny(func(*corev1.Service) { p.wake() })),
+		informers.Endpoints().AddHandler(endpoints),
+	}
 }
 
 func (p *Proxy) wake() {

@@ -74,13 +74,11 @@ func New(config Config) *Scheduler {
 	s.services.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.sets.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced,
+	nodes := cache.OnChange(s.nodeSeen)
+	nodes.OnDelete = func(node *corev1.Node) { s.cluster.removeNode(node.Name) }
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddHandler(nodes),
 		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
-		}),
-		i.Nodes().AddHandler(cache.Handler[*corev1.Node]{
-			OnAdd: s.nodeSeen, OnUpdate: func(_, node *corev1.Node) { s.nodeSeen(node) },
-			OnDelete: func(node *corev1.Node) { s.cluster.removeNode(node.Name) },
 		})}
 	return s
 }

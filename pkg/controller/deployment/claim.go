@@ -4,10 +4,8 @@ import (
 	"context"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
 )
 
@@ -16,17 +14,8 @@ var controllerKind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 // claim adopts the replica sets that a deployment selects and that have no controller. It releases its own that it does not
 // select any more. After an error, it is unknown which are its own.
 func (c *DeploymentController) claim(ctx context.Context, d *appsv1.Deployment, selector labels.Selector) error {
-	owners := map[*appsv1.ReplicaSet][]metav1.OwnerReference{}
-	for _, set := range c.sets.Store().ByIndex(cache.OrphanIndex, d.Namespace) {
-		if set.DeletionTimestamp == nil && selects(selector, set) {
-			owners[set] = append(controller.WithoutOwner(set.OwnerReferences, d.UID), *metav1.NewControllerRef(d, controllerKind))
-		}
-	}
-	for _, set := range controller.OwnedBy(c.sets.Store(), d) {
-		if set.DeletionTimestamp == nil && !selects(selector, set) {
-			owners[set] = controller.WithoutOwner(set.OwnerReferences, d.UID)
-		}
-	}
+	owners := controller.Claims(c.sets.Store(), d, controllerKind,
+		func(set *appsv1.ReplicaSet) bool { return set.DeletionTimestamp == nil }, func(set *appsv1.ReplicaSet) bool { return selects(selector, set) })
 	if len(owners) == 0 {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/util"
 )
 
 // Why no pod is lost or counted twice:
@@ -139,12 +140,9 @@ func unsupported(job *batchv1.Job) (field string) {
 
 // condition returns the first condition that is true and of one of some types, nil if there is none.
 func condition(job *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
-	for i, condition := range job.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue && slices.Contains(types, condition.Type) {
-			return &job.Status.Conditions[i]
-		}
-	}
-	return nil
+	return util.Find(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && slices.Contains(types, c.Type)
+	})
 }
 
 // finished returns the condition by which a job is over, nil if it is not.

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util"
 )
 
 // nodeHealth has the times when the heartbeats of kubelets changed, by our own clock. It also has
@@ -100,12 +102,7 @@ func (h *nodeHealth) mayDelete() bool {
 }
 
 func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == conditionType {
-			return &node.Status.Conditions[i]
-		}
-	}
-	return nil
+	return util.Find(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == conditionType })
 }
 
 // markConditions makes the conditions Unknown that a kubelet writes. It reports whether one was not.

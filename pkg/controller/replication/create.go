@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,18 +26,6 @@ import (
 // first manager reaches the server even later, it mostly has the name that the next one requests
 // too, since both take the lowest free numbers. Only if a lower number became free in between, there
 // is one pod too many, until it is seen. The same holds for two managers at a time.
-
-// maxPodPrefix is how much of an object's name is in the names of its pods: with up to five
-// digits they are as long as a host name may be, 63 bytes.
-const maxPodPrefix = 57
-
-// podPrefix returns what the names of an object's pods begin with, before the number.
-func podPrefix(name string) string {
-	if len(name) > maxPodPrefix {
-		name = strings.TrimRight(name[:maxPodPrefix], "-.")
-	}
-	return name + "-"
-}
 
 // plan returns the pods of an object that count, and the names of missing ones, at most burstReplicas. The names are
 // looked for first: a pod that comes meanwhile counts, whether its name was passed over or not. The error is controller.ErrStale if
@@ -75,7 +62,7 @@ func (m *ReplicationManager) freeNames(s *set, count int) (names []string) {
 	if count > 0 && unsettled != "" && isFree(unsettled) {
 		names = append(names, unsettled)
 	}
-	prefix := podPrefix(s.GetName())
+	prefix := controller.PodPrefix(s.GetName(), "-")
 	for number := 1; len(names) < count; number++ {
 		if name := prefix + strconv.Itoa(number); name != unsettled && isFree(name) {
 			names = append(names, name)

@@ -112,11 +112,9 @@ func (k kindOf[T]) versionKind() schema.GroupVersionKind { return k.GroupVersion
 
 func (k kindOf[T]) addHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool) {
 	k.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	return k.informer.AddHandler(cache.Handler[T]{
-		OnAdd:    func(object T) { seen(cache.Key(object)) },
-		OnUpdate: func(_, object T) { seen(cache.Key(object)) },
-		OnDelete: func(object T) { deleted(object.GetUID()) },
-	})
+	handler := cache.OnChange(func(object T) { seen(cache.Key(object)) })
+	handler.OnDelete = func(object T) { deleted(object.GetUID()) }
+	return k.informer.AddHandler(handler)
 }
 
 func (k kindOf[T]) cached(key string) *set {
