@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -103,9 +103,8 @@ func (k *Kubelet) Run(ctx context.Context) error {
 }
 
 func portOf(address net.Addr) int32 {
-	_, text, _ := net.SplitHostPort(address.String()) // without a port, the result is 0
-	port, _ := strconv.Atoi(text)
-	return int32(port)
+	at, _ := netip.ParseAddrPort(address.String()) // without a port, the result is 0
+	return int32(at.Port())
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {

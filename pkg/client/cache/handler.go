@@ -58,18 +58,18 @@ func (l *listener[T]) run(ctx context.Context) {
 			continue
 		}
 		if change.hasOld {
-			l.deleted(change.old)
+			l.show(change.old, l.handler.OnDelete)
 		}
 		if change.hasNew {
-			l.added(change.new)
+			l.show(change.new, l.handler.OnAdd)
 		}
 	}
 }
 
-func (l *listener[T]) added(object T) {
+func (*listener[T]) show(object T, to func(T)) {
 	defer util.HandleCrash()
-	if l.handler.OnAdd != nil {
-		l.handler.OnAdd(object)
+	if to != nil {
+		to(object)
 	}
 }
 
@@ -77,12 +77,5 @@ func (l *listener[T]) updated(old, object T) {
 	defer util.HandleCrash()
 	if l.handler.OnUpdate != nil {
 		l.handler.OnUpdate(old, object)
-	}
-}
-
-func (l *listener[T]) deleted(object T) {
-	defer util.HandleCrash()
-	if l.handler.OnDelete != nil {
-		l.handler.OnDelete(object)
 	}
 }

@@ -2,6 +2,7 @@
 package cronjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/util"
 )
 
 // Config is what a CronJobController needs.
@@ -58,13 +60,10 @@ func (c *CronJobController) changed(old, cronJob *batchv1.CronJob) {
 
 // finished returns the condition by which a job is over, nothing if it is not.
 func finished(job *batchv1.Job) batchv1.JobConditionType {
-	for _, condition := range job.Status.Conditions {
-		isLast := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
-		if isLast && condition.Status == corev1.ConditionTrue {
-			return condition.Type
-		}
-	}
-	return ""
+	last := util.Find(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	return cmp.Or(last, &batchv1.JobCondition{}).Type
 }
 
 // sync does the next thing that the cron job of a key needs.

@@ -125,9 +125,4 @@ func portsText(ports []discoveryv1.EndpointPort) string {
 	return strings.Join(texts, ",")
 }
 
-func valueOf[T any](field *T) (value T) {
-	if field != nil {
-		value = *field
-	}
-	return value
-}
+func valueOf[T any](field *T) T { return *cmp.Or(field, new(T)) }

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -101,11 +102,8 @@ func replicaSets(c *clientv1.Client, i *informers.Informers) kind {
 }
 
 func newSet(object clientv1.Object, replicas *int32, selector labels.Selector, template *corev1.PodTemplateSpec, minReadySeconds int32, status appsv1.ReplicaSetStatus) *set {
-	s := &set{Object: object, replicas: 1, selector: selector, template: template, minReady: time.Duration(minReadySeconds) * time.Second, status: status}
-	if replicas != nil {
-		s.replicas = int(*replicas)
-	}
-	return s
+	return &set{Object: object, replicas: int(*cmp.Or(replicas, new(int32(1)))), selector: selector, template: template,
+		minReady: time.Duration(minReadySeconds) * time.Second, status: status}
 }
 
 func (k kindOf[T]) versionKind() schema.GroupVersionKind { return k.GroupVersionKind }

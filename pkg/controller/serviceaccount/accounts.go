@@ -72,10 +72,7 @@ func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 		}
 		object = object.DeepCopy()
 		object.Data, object.BinaryData = data, nil
-		if object.Annotations == nil {
-			object.Annotations = map[string]string{}
-		}
-		object.Annotations[rootCAAnnotation] = rootCADescription
+		metav1.SetMetaDataAnnotation(&object.ObjectMeta, rootCAAnnotation, rootCADescription)
 		if _, err = configs.Update(ctx, object); err == nil {
 			own.note(namespace, data[rootCAKey])
 		}
