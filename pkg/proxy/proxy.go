@@ -74,7 +74,7 @@ func New(config Config) *Proxy {
 	config.DrainTimeout = cmp.Or(config.DrainTimeout, defaultDrainTimeout)
 	p := &Proxy{recorder: config.Recorder, changed: make(chan struct{}, 1), shared: &shared{Config: config, balancer: NewLoadBalancerRR()}}
 	for _, address := range config.Addresses {
-		p.proxiers = append(p.proxiers, newProxier(address, p.shared))
+		p.proxiers = append(p.proxiers, &Proxier{address: address, shared: p.shared, ports: map[int]*portListener{}})
 	}
 	p.watch(config.Informers)
 	return p
@@ -144,10 +144,6 @@ type Proxier struct {
 	address string
 	shared  *shared
 	ports   map[int]*portListener
-}
-
-func newProxier(address string, shared *shared) *Proxier {
-	return &Proxier{address: address, shared: shared, ports: map[int]*portListener{}}
 }
 
 // sync listens on the ports of services and no others, until the context ends. A listener stays

@@ -44,7 +44,8 @@ type listener[T clientv1.Object] struct {
 }
 
 func newListener[T clientv1.Object](handler Handler[T]) *listener[T] {
-	return &listener[T]{handler: handler, queue: newDeltaQueue[T]()}
+	queue := &deltaQueue[T]{wake: make(chan struct{}, 1), pending: map[string]delta[T]{}}
+	return &listener[T]{handler: handler, queue: queue}
 }
 
 func (l *listener[T]) setSynced() { l.synced.Store(true) }
@@ -100,10 +101,6 @@ type deltaQueue[T metav1.Object] struct {
 	order   []string   // keys; an empty one stands for what has been marked
 	pending map[string]delta[T]
 	marked  []func()
-}
-
-func newDeltaQueue[T metav1.Object]() *deltaQueue[T] {
-	return &deltaQueue[T]{wake: make(chan struct{}, 1), pending: map[string]delta[T]{}}
 }
 
 // push adds what has happened to an object.

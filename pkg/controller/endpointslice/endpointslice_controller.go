@@ -3,6 +3,7 @@ package endpointslice
 import (
 	"context"
 	"log"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,25 +138,18 @@ func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Ser
 			return controller.ErrStale
 		}
 	}
-	var steps []func() (cache.Expectation, error)
-	for _, slice := range p.create {
-		steps = append(steps, func() (cache.Expectation, error) {
-			created, err := client.Create(ctx, slice)
-			return e.slices.Shows(created), err
-		})
-	}
-	for _, slice := range p.update {
-		steps = append(steps, func() (cache.Expectation, error) {
-			updated, err := client.Update(ctx, slice)
-			return e.slices.Shows(updated), err
-		})
-	}
-	for _, slice := range p.remove {
-		steps = append(steps, func() (cache.Expectation, error) {
+	todo := slices.Concat(p.create, p.update, p.remove)
+	_, err := controller.Each(ctx, todo, func(slice *discoveryv1.EndpointSlice) (cache.Expectation, error) {
+		if slices.Contains(p.remove, slice) {
 			return e.slices.ShowsDeleted(slice), client.Delete(ctx, slice.Name, metav1.DeleteOptions{
 				Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
-		})
-	}
-	_, err := controller.Each(ctx, steps, func(step func() (cache.Expectation, error)) (cache.Expectation, error) { return step() })
+		}
+		write := client.Update
+		if slice.UID == "" { // it is new
+			write = client.Create
+		}
+		written, err := write(ctx, slice)
+		return e.slices.Shows(written), err
+	})
 	return err
 }
