@@ -54,15 +54,15 @@ func (c *Client) ListTasks(labels map[string]string) (api.TaskList, error) {
 }
 
 func (c *Client) GetTask(id string) (api.Task, error) {
-	return get[api.Task](c, tasks, id)
+	return sendTo[api.Task](c, http.MethodGet, tasks, id, nil)
 }
 
 func (c *Client) CreateTask(task api.Task) (api.Task, error) {
-	return create(c, tasks, task)
+	return send[api.Task](c, http.MethodPost, tasks, task)
 }
 
 func (c *Client) UpdateTask(task api.Task) (api.Task, error) {
-	return update(c, tasks, task.ID, task)
+	return sendTo[api.Task](c, http.MethodPut, tasks, task.ID, task)
 }
 
 func (c *Client) DeleteTask(id string) error {
@@ -74,15 +74,15 @@ func (c *Client) ListReplicationControllers(labels map[string]string) (api.Repli
 }
 
 func (c *Client) GetReplicationController(id string) (api.ReplicationController, error) {
-	return get[api.ReplicationController](c, controllers, id)
+	return sendTo[api.ReplicationController](c, http.MethodGet, controllers, id, nil)
 }
 
 func (c *Client) CreateReplicationController(controller api.ReplicationController) (api.ReplicationController, error) {
-	return create(c, controllers, controller)
+	return send[api.ReplicationController](c, http.MethodPost, controllers, controller)
 }
 
 func (c *Client) UpdateReplicationController(controller api.ReplicationController) (api.ReplicationController, error) {
-	return update(c, controllers, controller.ID, controller)
+	return sendTo[api.ReplicationController](c, http.MethodPut, controllers, controller.ID, controller)
 }
 
 func (c *Client) DeleteReplicationController(id string) error {
@@ -94,15 +94,15 @@ func (c *Client) ListServices(labels map[string]string) (api.ServiceList, error)
 }
 
 func (c *Client) GetService(id string) (api.Service, error) {
-	return get[api.Service](c, services, id)
+	return sendTo[api.Service](c, http.MethodGet, services, id, nil)
 }
 
 func (c *Client) CreateService(service api.Service) (api.Service, error) {
-	return create(c, services, service)
+	return send[api.Service](c, http.MethodPost, services, service)
 }
 
 func (c *Client) UpdateService(service api.Service) (api.Service, error) {
-	return update(c, services, service.ID, service)
+	return sendTo[api.Service](c, http.MethodPut, services, service.ID, service)
 }
 
 func (c *Client) DeleteService(id string) error {

@@ -33,18 +33,6 @@ func list[List any](c *Client, resource string, labels map[string]string) (List,
 	return send[List](c, http.MethodGet, path, nil)
 }
 
-func get[Object any](c *Client, resource, id string) (Object, error) {
-	return sendTo[Object](c, http.MethodGet, resource, id, nil)
-}
-
-func create[Object any](c *Client, resource string, object Object) (Object, error) {
-	return send[Object](c, http.MethodPost, resource, object)
-}
-
-func update[Object any](c *Client, resource, id string, object Object) (Object, error) {
-	return sendTo[Object](c, http.MethodPut, resource, id, object)
-}
-
 func (c *Client) remove(resource, id string) error {
 	if err := api.ValidateID(id); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
@@ -16,11 +17,15 @@ import (
 	"kube2014/pkg/util/workqueue"
 )
 
-// Config is what a controller with a queue is made from.
+// Config is what a controller with a queue is made from. Each uses a part of it.
 type Config struct {
 	Client    *clientv1.Client
 	Informers *informers.Informers
 	Recorder  record.EventRecorder
+	// Resources returns the resources whose objects can be listed and deleted, at present.
+	Resources func() []metav1.APIResource
+	// Others returns the same of other servers, and the versions of those that do not say now what they serve. Nil: there are none.
+	Others func() (resources []metav1.APIResource, stale []schema.GroupVersion)
 	// Around is put around the work on one object, for a trace or a lease. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
 }

@@ -35,6 +35,26 @@ func SetOwners[T interface {
 	return err
 }
 
+// Claims returns other owners for what an object of a kind adopts, and for its own that it releases because it does not select it
+// any more. Only objects that count change hands.
+func Claims[T interface {
+	comparable
+	metav1.Object
+}](store *cache.Store[T], owner metav1.Object, kind schema.GroupVersionKind, counts, selects func(T) bool) map[T][]metav1.OwnerReference {
+	owners := map[T][]metav1.OwnerReference{}
+	for _, object := range store.ByIndex(cache.OrphanIndex, owner.GetNamespace()) {
+		if counts(object) && selects(object) {
+			owners[object] = append(WithoutOwner(object.GetOwnerReferences(), owner.GetUID()), *metav1.NewControllerRef(owner, kind))
+		}
+	}
+	for _, object := range OwnedBy(store, owner) {
+		if counts(object) && !selects(object) {
+			owners[object] = WithoutOwner(object.GetOwnerReferences(), owner.GetUID())
+		}
+	}
+	return owners
+}
+
 // WithoutOwner returns all references but those to a uid.
 func WithoutOwner(owners []metav1.OwnerReference, uid types.UID) []metav1.OwnerReference {
 	return slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool { return owner.UID == uid })

@@ -55,7 +55,4 @@ func (config *Config) setDefaults() {
 	if config.Dial == nil {
 		config.Dial = (&net.Dialer{}).DialContext
 	}
-	if config.Around == nil {
-		config.Around = func(sync workqueue.Sync) workqueue.Sync { return sync }
-	}
 }

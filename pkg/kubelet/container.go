@@ -197,7 +197,9 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	switch {
 	case view.Phase == cri.Running:
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: stamp(state.StartedAt)}
-		s.Resources, s.AllocatedResources = has(&c.spec.Resources), c.spec.Resources.Requests
+		wanted := &c.spec.Resources // is given at once. That this is told lets clients resize the pod
+		s.Resources = &corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}
+		s.AllocatedResources = wanted.Requests
 	case view.Phase == "", view.Phase == cri.Created:
 		s.State.Waiting = &corev1.ContainerStateWaiting{Reason: waits}
 		s.ContainerID = ""
@@ -208,19 +210,10 @@ func (c *container) status(view lifecycle.View, waits string) corev1.ContainerSt
 	return s
 }
 
-// has returns the resources of a running container: what is wanted is given at once. That they are told lets clients resize
-// its pod.
-func has(wanted *corev1.ResourceRequirements) *corev1.ResourceRequirements {
-	return &corev1.ResourceRequirements{Requests: wanted.Requests, Limits: wanted.Limits}
-}
-
-// crashLoop shows a container that waits for its next start.
-func (c *container) crashLoop(s *corev1.ContainerStatus, pod *corev1.Pod) {
-	s.LastTerminationState.Terminated = s.State.Terminated
-	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-		Reason:  "CrashLoopBackOff",
-		Message: fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.name, pod.Name, pod.Namespace, pod.UID),
-	}}
+// crashLoop is the problem of a container that waits for its next start.
+func (c *container) crashLoop(pod *corev1.Pod) *problem {
+	return &problem{"CrashLoopBackOff",
+		fmt.Sprintf("back-off %v restarting failed container=%s pod=%s_%s(%s)", c.backOff, c.name, pod.Name, pod.Namespace, pod.UID)}
 }
 
 // show shows a container that cannot start.
@@ -233,9 +226,6 @@ func (p *problem) show(s *corev1.ContainerStatus) {
 
 // stamp returns a time in the precision of the API: whole seconds.
 func stamp(t time.Time) metav1.Time {
-	if t.IsZero() {
-		return metav1.Time{}
-	}
 	return metav1.Time{Time: t.UTC()}.Rfc3339Copy()
 }
 

@@ -20,26 +20,6 @@ var (
 	errCommand     = fmt.Errorf("the command has more than %d MiB", maxEnvironment>>20)
 )
 
-// referEnvironment calls add with each object that the environment of a container needs.
-func referEnvironment(c *corev1.Container, add func(kind, name string)) {
-	for i := range c.EnvFrom {
-		if from := &c.EnvFrom[i]; from.ConfigMapRef != nil {
-			add(aConfigMap, from.ConfigMapRef.Name)
-		} else if from.SecretRef != nil {
-			add(aSecret, from.SecretRef.Name)
-		}
-	}
-	for i := range c.Env {
-		if from := c.Env[i].ValueFrom; from == nil {
-			continue
-		} else if from.ConfigMapKeyRef != nil {
-			add(aConfigMap, from.ConfigMapKeyRef.Name)
-		} else if from.SecretKeyRef != nil {
-			add(aSecret, from.SecretKeyRef.Name)
-		}
-	}
-}
-
 // environment is the variables of a container, and how many more bytes they may have.
 type environment struct {
 	values map[string]string

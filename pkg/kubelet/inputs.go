@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kube2014/pkg/util/pods"
 )
 
 const (
@@ -72,7 +74,7 @@ func referencesOf(pod *corev1.Pod) (all []reference) {
 	}
 	referVolumes(pod, add)
 	for _, c := range containersOf(pod) {
-		referEnvironment(c.spec, add)
+		pods.EachOfEnvironment(c.spec, func(name string) { add(aConfigMap, name) }, func(name string) { add(aSecret, name) })
 	}
 	return all
 }

@@ -1,3 +1,6 @@
+// Package kubelet runs the pods of a machine: it updates the status of the machine's node, lets a
+// Runtime run the containers of the pods that are bound to it, reports their state, ends them when
+// they are deleted, and serves their state and logs over HTTP.
 package kubelet
 
 import (
@@ -5,8 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -52,11 +55,7 @@ func New(config Config) *Kubelet {
 	k.pods, k.reports = workqueue.New("pods of "+k.Name), workqueue.New("status of pods of "+k.Name)
 	k.outage.of = "the kubelet of " + k.Name
 	k.informer = cache.NewSharedInformer("pods of "+k.Name, cache.Select[*corev1.Pod](k.Client.Pods().Everywhere(), "", "spec.nodeName="+k.Name), 0)
-	k.informer.AddHandler(cache.Handler[*corev1.Pod]{
-		OnAdd:    func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) },
-		OnUpdate: func(_, pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) },
-		OnDelete: func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) },
-	})
+	k.informer.AddHandler(cache.OnAny(func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) }))
 	return k
 }
 
@@ -93,7 +92,7 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	group.Go(func() { k.informer.Run(ctx) })
 	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
-		group.Go(func() { k.pods.Run(ctx, podWorkers, k.stop.waiting(k.Around(k.sync))) })
+		group.Go(func() { k.pods.Run(ctx, podWorkers, k.stop.waiting(workqueue.Sync(k.sync).Inside(k.Around))) })
 		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.stop.waiting(k.report)) })
 	}
 	<-ctx.Done()
@@ -107,9 +106,8 @@ func (k *Kubelet) Run(ctx context.Context) error {
 }
 
 func portOf(address net.Addr) int32 {
-	_, text, _ := net.SplitHostPort(address.String()) // without a port, the result is 0
-	port, _ := strconv.Atoi(text)
-	return int32(port)
+	at, _ := netip.ParseAddrPort(address.String()) // without a port, the result is 0
+	return int32(at.Port())
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {

@@ -162,7 +162,7 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 		switch isLast := p.Over || w.isLeaving(); {
 		case isLast:
 		case views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now):
-			c.crashLoop(&status, w.pod)
+			c.crashLoop(w.pod).show(&status)
 		case c.problem != nil && c.problem.reason != "":
 			c.problem.show(&status)
 		}

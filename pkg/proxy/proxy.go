@@ -7,6 +7,7 @@ import (
 	"context"
 	"log"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ func New(config Config) *Proxy {
 	config.DrainTimeout = cmp.Or(config.DrainTimeout, defaultDrainTimeout)
 	p := &Proxy{recorder: config.Recorder, changed: make(chan struct{}, 1), shared: &shared{Config: config, balancer: NewLoadBalancerRR()}}
 	for _, address := range config.Addresses {
-		p.proxiers = append(p.proxiers, newProxier(address, p.shared))
+		p.proxiers = append(p.proxiers, &Proxier{address: address, shared: p.shared, ports: map[int]*portListener{}})
 	}
 	p.watch(config.Informers)
 	return p
@@ -81,18 +82,13 @@ func New(config Config) *Proxy {
 
 // watch registers the handlers at the informers.
 func (p *Proxy) watch(informers *informers.Informers) {
-	services, endpoints := informers.Services(), informers.Endpoints()
+	services, endpoints := informers.Services(), cache.OnChange(p.shared.balancer.OnUpdate)
+	endpoints.OnDelete = p.shared.balancer.OnDelete
 	p.services = services.Store()
-	balancer := p.shared.balancer
-	p.synced = append(p.synced, services.AddHandler(cache.Handler[*corev1.Service]{
-		OnAdd:    func(*corev1.Service) { p.wake() },
-		OnUpdate: func(_, _ *corev1.Service) { p.wake() },
-		OnDelete: func(*corev1.Service) { p.wake() },
-	}), endpoints.AddHandler(cache.Handler[*corev1.Endpoints]{
-		OnAdd:    balancer.OnUpdate,
-		OnUpdate: func(_, now *corev1.Endpoints) { balancer.OnUpdate(now) },
-		OnDelete: balancer.OnDelete,
-	}))
+	p.synced = []func() bool{
+		services.AddHandler(cache.OnAny(func(*corev1.Service) { p.wake() })),
+		informers.Endpoints().AddHandler(endpoints),
+	}
 }
 
 func (p *Proxy) wake() {
@@ -141,4 +137,42 @@ func (p *Proxy) sync(ctx context.Context) {
 		reported[problem] = true
 	}
 	p.reported = reported
+}
+
+// Proxier serves the services on one machine's address.
+type Proxier struct {
+	address string
+	shared  *shared
+	ports   map[int]*portListener
+}
+
+// sync listens on the ports of services and no others, until the context ends. A listener stays
+// when another service gets its port. Connections go on after their listener is closed.
+func (p *Proxier) sync(ctx context.Context, ports map[int]servicePort) {
+	for number, listener := range p.ports {
+		if _, wanted := ports[number]; !wanted {
+			listener.stop()
+			delete(p.ports, number)
+		}
+	}
+	for number, port := range ports {
+		if listener := p.ports[number]; listener != nil {
+			listener.port.Store(&port)
+		} else {
+			p.ports[number] = p.start(ctx, number, &port)
+		}
+	}
+}
+
+func (p *Proxier) start(ctx context.Context, number int, port *servicePort) *portListener {
+	l := &portListener{shared: p.shared, address: net.JoinHostPort(p.address, strconv.Itoa(number)), slots: make(chan struct{}, p.shared.MaxConnections)}
+	l.port.Store(port)
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { l.run(ctx) })
+	l.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	return l
 }

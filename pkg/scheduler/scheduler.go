@@ -74,13 +74,11 @@ func New(config Config) *Scheduler {
 	s.services.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.sets.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced,
+	nodes := cache.OnChange(s.nodeSeen)
+	nodes.OnDelete = func(node *corev1.Node) { s.cluster.removeNode(node.Name) }
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddHandler(nodes),
 		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
-		}),
-		i.Nodes().AddHandler(cache.Handler[*corev1.Node]{
-			OnAdd: s.nodeSeen, OnUpdate: func(_, node *corev1.Node) { s.nodeSeen(node) },
-			OnDelete: func(node *corev1.Node) { s.cluster.removeNode(node.Name) },
 		})}
 	return s
 }
@@ -172,21 +170,21 @@ func (s *Scheduler) place(ctx context.Context, key string) error {
 }
 
 // selectorsOf returns the selectors that select a pod. A replica set's with expressions is none of them.
-func (s *Scheduler) selectorsOf(pod *corev1.Pod) []map[string]string {
-	var selectors []map[string]string
-	for _, service := range s.services.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if pods.Selects(service.Spec.Selector, pod.Labels) {
-			selectors = append(selectors, service.Spec.Selector)
+func (s *Scheduler) selectorsOf(pod *corev1.Pod) (selectors []map[string]string) {
+	add := func(selector map[string]string) {
+		if pods.Selects(selector, pod.Labels) {
+			selectors = append(selectors, selector)
 		}
+	}
+	for _, service := range s.services.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
+		add(service.Spec.Selector)
 	}
 	for _, rc := range s.controllers.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if pods.Selects(rc.Spec.Selector, pod.Labels) {
-			selectors = append(selectors, rc.Spec.Selector)
-		}
+		add(rc.Spec.Selector)
 	}
 	for _, set := range s.sets.Store().ByIndex(cache.NamespaceIndex, pod.Namespace) {
-		if labels := set.Spec.Selector.MatchLabels; len(set.Spec.Selector.MatchExpressions) == 0 && pods.Selects(labels, pod.Labels) {
-			selectors = append(selectors, labels)
+		if len(set.Spec.Selector.MatchExpressions) == 0 {
+			add(set.Spec.Selector.MatchLabels)
 		}
 	}
 	return selectors

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,14 @@ func Forever(f func(), period time.Duration) {
 		}()
 		time.Sleep(period)
 	}
+}
+
+// Find returns the first element of a list that a function accepts, nil if there is none.
+func Find[T any](list []T, accepts func(T) bool) *T {
+	if i := slices.IndexFunc(list, accepts); i >= 0 {
+		return &list[i]
+	}
+	return nil
 }
 
 // Sleep waits until the pause is over or the context ends. It reports whether the context is

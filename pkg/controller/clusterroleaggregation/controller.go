@@ -9,21 +9,15 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"kube2014/pkg/client/cache"
-	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // Config is what a ClusterRoleAggregationController needs.
-type Config struct {
-	Client *clientv1.Client
-	// Around is put around the work on one role, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 // pause is the pause after a change, since a server that starts makes many roles, and after a conflict.
 const pause = 10 * time.Millisecond
@@ -31,18 +25,16 @@ const pause = 10 * time.Millisecond
 // ClusterRoleAggregationController keeps the rules of aggregated cluster roles. Its work can be interrupted at any moment
 // and repeated, also by several controllers at once.
 type ClusterRoleAggregationController struct {
-	config Config
-	roles  *cache.SharedInformer[*rbacv1.ClusterRole]
-	synced func() bool
-	queue  *workqueue.Queue // of the names of aggregated roles
+	*controller.Loop // over the names of aggregated roles
+	roles            *cache.SharedInformer[*rbacv1.ClusterRole]
 }
 
 // NewClusterRoleAggregationController returns a controller.
 func NewClusterRoleAggregationController(config Config) *ClusterRoleAggregationController {
-	const name = "cluster role aggregation controller"
-	c := &ClusterRoleAggregationController{config: config, roles: cache.NewSharedInformer(name, config.Client.ClusterRoles(), 0), queue: workqueue.New(name)}
-	c.synced = c.roles.AddHandler(cache.Handler[*rbacv1.ClusterRole]{
-		OnAdd: c.addAll, OnUpdate: func(_, role *rbacv1.ClusterRole) { c.addAll(role) }, OnDelete: c.addAll})
+	c := &ClusterRoleAggregationController{}
+	c.Loop = controller.NewLoop(config, "cluster role aggregation controller", c.sync)
+	c.roles = controller.Own(c.Loop, config.Client.ClusterRoles(), 0)
+	controller.Handle(c.Loop, c.roles, cache.OnAny(c.addAll))
 	return c
 }
 
@@ -51,16 +43,8 @@ func NewClusterRoleAggregationController(config Config) *ClusterRoleAggregationC
 func (c *ClusterRoleAggregationController) addAll(*rbacv1.ClusterRole) {
 	for _, role := range c.roles.Store().List() {
 		if role.AggregationRule != nil {
-			c.queue.AddAfter(role.Name, pause)
+			c.Queue.AddAfter(role.Name, pause)
 		}
-	}
-}
-
-// Run works with a number of workers until the context ends. It is called once.
-func (c *ClusterRoleAggregationController) Run(ctx context.Context, workers int) {
-	go c.roles.Run(ctx)
-	if cache.WaitForSync(ctx, c.synced) {
-		c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
 	}
 }
 
@@ -75,14 +59,8 @@ func (c *ClusterRoleAggregationController) sync(ctx context.Context, name string
 	}
 	role = role.DeepCopy()
 	role.Rules = rules
-	_, err = c.config.Client.ClusterRoles().Update(ctx, role)
-	switch {
-	case apierrors.IsConflict(err):
-		c.queue.AddAfter(name, pause)
-	case !apierrors.IsNotFound(err):
-		return err
-	}
-	return nil
+	_, err = c.Client.ClusterRoles().Update(ctx, role)
+	return c.Outrun(name, pause, err)
 }
 
 // aggregated returns the rules that a role must have: those of the selected ones, by selector and name, each rule once.

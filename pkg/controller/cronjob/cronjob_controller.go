@@ -2,6 +2,7 @@
 package cronjob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,7 +18,7 @@ import (
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/util"
 )
 
 // Config is what a CronJobController needs.
@@ -28,27 +29,24 @@ var controllerKind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 // CronJobController gives each cron job a job at each of its times. The time is in the job's name, so
 // that there is one job for a time, whatever gets lost.
 type CronJobController struct {
-	config   Config
+	*controller.Loop
 	cronJobs *cache.SharedInformer[*batchv1.CronJob]
 	jobs     *cache.SharedInformer[*batchv1.Job]
-	synced   []func() bool
-	queue    *workqueue.Queue
 }
 
 // NewCronJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
 func NewCronJobController(config Config) *CronJobController {
-	c := &CronJobController{config: config, queue: workqueue.New("cronjob_controller")}
-	c.cronJobs, c.jobs = config.Informers.CronJobs(), config.Informers.Jobs()
+	c := &CronJobController{cronJobs: config.Informers.CronJobs(), jobs: config.Informers.Jobs()}
+	c.Loop = controller.NewLoop(config, "cronjob_controller", c.sync)
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
-	c.synced = []func() bool{ // in a resync, the events of the last sync would be told again
-		c.cronJobs.AddHandler(controller.WithoutResyncs(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen})),
-		c.jobs.AddHandler(controller.WithoutResyncs(controller.Handler(c.queue, controller.KeyOfOwner[*batchv1.Job](controllerKind)))),
-	}
+	// In a resync, the events of the last sync would be told again.
+	controller.Handle(c.Loop, c.cronJobs, controller.WithoutResyncs(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen}))
+	controller.Handle(c.Loop, c.jobs, controller.WithoutResyncs(controller.Handler(c.Queue, controller.KeyOfOwner[*batchv1.Job](controllerKind))))
 	return c
 }
 
-func (c *CronJobController) seen(cronJob *batchv1.CronJob) { c.queue.Add(cache.Key(cronJob)) }
+func (c *CronJobController) seen(cronJob *batchv1.CronJob) { c.Queue.Add(cache.Key(cronJob)) }
 
 // changed queues a cron job. With another schedule it waits for the next time of that, as today's controller does: a sync makes
 // good what the new schedule seems to have missed. One at the next time of the old schedule still does.
@@ -56,24 +54,16 @@ func (c *CronJobController) changed(old, cronJob *batchv1.CronJob) {
 	if old.Spec.Schedule == cronJob.Spec.Schedule && equality.Semantic.DeepEqual(old.Spec.TimeZone, cronJob.Spec.TimeZone) {
 		c.seen(cronJob)
 	} else if times, ok := c.scheduleOf(cronJob); ok {
-		c.queue.AddAfter(cache.Key(cronJob), time.Until(times.Next(time.Now()))+lateness)
+		c.Queue.AddAfter(cache.Key(cronJob), time.Until(times.Next(time.Now()))+lateness)
 	}
-}
-
-// Run syncs cron jobs with a number of workers until the context ends. It is called once.
-func (c *CronJobController) Run(ctx context.Context, workers int) {
-	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
 }
 
 // finished returns the condition by which a job is over, nothing if it is not.
 func finished(job *batchv1.Job) batchv1.JobConditionType {
-	for _, condition := range job.Status.Conditions {
-		isLast := condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed
-		if isLast && condition.Status == corev1.ConditionTrue {
-			return condition.Type
-		}
-	}
-	return ""
+	last := util.Find(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	return cmp.Or(last, &batchv1.JobCondition{}).Type
 }
 
 // sync does the next thing that the cron job of a key needs.
@@ -84,7 +74,7 @@ func (c *CronJobController) sync(ctx context.Context, key string) error {
 	}
 	acted, err := c.step(ctx, cronJob)
 	if acted && err == nil {
-		c.queue.Add(key)
+		c.Queue.Add(key)
 	}
 	return err
 }
@@ -110,7 +100,7 @@ func (c *CronJobController) observe(ctx context.Context, cronJob *batchv1.CronJo
 	var events []func()
 	drop := func(active corev1.ObjectReference, reason, message string, args ...any) {
 		status.Active = slices.DeleteFunc(status.Active, isTo(active.UID))
-		events = append(events, func() { c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, reason, message, args...) })
+		events = append(events, func() { c.Recorder.Eventf(cronJob, corev1.EventTypeNormal, reason, message, args...) })
 	}
 	for _, job := range jobs {
 		over, at, completed := finished(job), timeOf(cronJob, job), job.Status.CompletionTime
@@ -125,7 +115,7 @@ func (c *CronJobController) observe(ctx context.Context, cronJob *batchv1.CronJo
 		case over == "" && !isActive && isNew:
 			status.Active = append(status.Active, referenceTo(job))
 		case over == "" && !isActive:
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnexpectedJob",
+			c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "UnexpectedJob",
 				"Saw a job that the controller did not create or forgot: %s", job.Name)
 		}
 		if over == batchv1.JobComplete && isLater(completed, status.LastSuccessfulTime) {
@@ -136,7 +126,7 @@ func (c *CronJobController) observe(ctx context.Context, cronJob *batchv1.CronJo
 		if slices.ContainsFunc(jobs, func(job *batchv1.Job) bool { return job.UID == active.UID }) {
 			continue
 		}
-		job, err := c.config.Client.In(cronJob.Namespace).Jobs().Get(ctx, active.Name) // the copy may be late
+		job, err := c.Client.In(cronJob.Namespace).Jobs().Get(ctx, active.Name) // the copy may be late
 		if err != nil && !apierrors.IsNotFound(err) {
 			return false, err
 		}
@@ -169,7 +159,7 @@ func (c *CronJobController) updateStatus(
 	}
 	updated := cronJob.DeepCopy()
 	updated.Status = status
-	written, err := c.config.Client.In(cronJob.Namespace).CronJobs().UpdateStatus(ctx, updated)
+	written, err := c.Client.In(cronJob.Namespace).CronJobs().UpdateStatus(ctx, updated)
 	if err != nil {
 		return false, controller.OrStale(err)
 	}
@@ -194,7 +184,7 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 	if len(old) == 0 {
 		return false, nil
 	}
-	if err := controller.ConfirmVersion(ctx, c.config.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
 		return false, err
 	}
 	err = c.deleteJobs(ctx, cronJob, old)
@@ -204,16 +194,16 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 // deleteJobs deletes jobs; their pods are garbage then.
 func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) error {
 	_, err := controller.EachUnlessRefused(ctx, jobs, func(job *batchv1.Job) (cache.Expectation, error) {
-		err := c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
+		err := c.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
 			PropagationPolicy: new(metav1.DeletePropagationBackground),
 			Preconditions:     metav1.NewUIDPreconditions(string(job.UID))})
 		switch {
 		case err == nil:
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted job %s", job.Name)
+			c.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted job %s", job.Name)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone
 			err = nil
 		case clientv1.IsRefusal(err):
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
+			c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
 		}
 		return c.jobs.ShowsDeleted(job), err
 	})

@@ -33,21 +33,21 @@ func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob,
 	}
 	now := time.Now()
 	last, next, missed := lastAndNext(times, beginning(cronJob, now), now)
-	c.queue.AddAfter(cache.Key(cronJob), next.Sub(now)+lateness)
+	c.Queue.AddAfter(cache.Key(cronJob), next.Sub(now)+lateness)
 	if missed == 0 {
 		return false, nil
 	}
 	if missed > manyMissed {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "TooManyMissedTimes",
+		c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "TooManyMissedTimes",
 			"too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
 	}
 	if len(cronJob.Status.Active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "JobAlreadyActive",
+		c.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "JobAlreadyActive",
 			"Not starting job because prior execution is running and concurrency policy is Forbid")
 		return false, nil
 	}
 	// Its status says for which times there were jobs.
-	if err := controller.ConfirmVersion(ctx, c.config.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.Client.In(cronJob.Namespace).CronJobs(), cronJob); err != nil {
 		return false, err
 	}
 	if len(cronJob.Status.Active) > 0 && cronJob.Spec.ConcurrencyPolicy == batchv1.ReplaceConcurrent {
@@ -59,7 +59,7 @@ func (c *CronJobController) start(ctx context.Context, cronJob *batchv1.CronJob,
 // scheduleOf returns the times of a cron job. If they make no sense, it says so.
 func (c *CronJobController) scheduleOf(cronJob *batchv1.CronJob) (times cron.Schedule, ok bool) {
 	warn := func(reason, message string, args ...any) {
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, reason, message, args...)
+		c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, reason, message, args...)
 	}
 	text := cronJob.Spec.Schedule
 	if zone := cronJob.Spec.TimeZone; strings.Contains(text, "TZ") {
@@ -137,19 +137,19 @@ func (c *CronJobController) replace(ctx context.Context, cronJob *batchv1.CronJo
 func (c *CronJobController) create(
 	ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job, at time.Time,
 ) (acted bool, err error) {
-	client := c.config.Client.In(cronJob.Namespace).Jobs()
+	client := c.Client.In(cronJob.Namespace).Jobs()
 	job, err := client.Create(ctx, newJob(cronJob, at))
 	switch {
 	case err == nil:
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %s", job.Name)
+		c.Recorder.Eventf(cronJob, corev1.EventTypeNormal, "SuccessfulCreate", "Created job %s", job.Name)
 	case apierrors.IsAlreadyExists(err): // an answer was lost, or another manager was faster
 		if job, err = client.Get(ctx, jobName(cronJob, at)); err == nil && !metav1.IsControlledBy(job, cronJob) {
-			c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate",
+			c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate",
 				"Error creating job: the job %s exists, and is not of this cron job", job.Name)
 			return false, nil // the next time may have a free name
 		}
 	case clientv1.IsRefusal(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		c.config.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %s", err)
+		c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedCreate", "Error creating job: %s", err)
 	}
 	if err != nil {
 		return false, controller.OrStale(err)

@@ -11,7 +11,6 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a DeploymentController needs.
@@ -22,51 +21,34 @@ type Config = controller.Config
 // The copies only tell that there is something to do. What is done is decided on what the server has: the deployment, and
 // all its replica sets in one list. A replica set is only changed in the version that was read.
 type DeploymentController struct {
-	config      Config
+	*controller.Loop
 	deployments *cache.SharedInformer[*appsv1.Deployment]
 	sets        *cache.SharedInformer[*appsv1.ReplicaSet]
-	synced      []func() bool
-	queue       *workqueue.Queue
 }
 
 // NewDeploymentController returns a controller that has its handlers at the informers. They must be run by the caller.
 func NewDeploymentController(config Config) *DeploymentController {
-	c := &DeploymentController{config: config, deployments: config.Informers.Deployments(), sets: config.Informers.ReplicaSets(),
-		queue: workqueue.New("deployment_controller")}
+	c := &DeploymentController{deployments: config.Informers.Deployments(), sets: config.Informers.ReplicaSets()}
+	c.Loop = controller.NewLoop(config, "deployment_controller", c.sync)
 	c.deployments.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	c.sets.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	c.sets.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
-	c.synced = []func() bool{
-		c.deployments.AddHandler(controller.Handler(c.queue, controller.OwnKey[*appsv1.Deployment])),
-		c.sets.AddHandler(cache.Handler[*appsv1.ReplicaSet]{OnAdd: c.setSeen, OnUpdate: c.setChanged, OnDelete: c.setSeen}),
-	}
+	controller.Handle(c.Loop, c.deployments, controller.Handler(c.Queue, controller.OwnKey[*appsv1.Deployment]))
+	controller.Handle(c.Loop, c.sets, controller.WithoutResyncs(controller.EachVersion(c.setSeen)))
 	return c
-}
-
-// Run syncs deployments with a number of workers until the context ends. It is called once.
-func (c *DeploymentController) Run(ctx context.Context, workers int) {
-	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
-}
-
-func (c *DeploymentController) setChanged(old, set *appsv1.ReplicaSet) {
-	if old.ResourceVersion == set.ResourceVersion { // a resync: the deployments have one of their own
-		return
-	}
-	c.setSeen(old) // it may have had another one
-	c.setSeen(set)
 }
 
 // setSeen queues the deployment of a replica set, or all that may adopt it.
 func (c *DeploymentController) setSeen(set *appsv1.ReplicaSet) {
 	if metav1.GetControllerOfNoCopy(set) != nil {
 		for _, key := range controller.KeyOfOwner[*appsv1.ReplicaSet](controllerKind)(set) {
-			c.queue.Add(key)
+			c.Queue.Add(key)
 		}
 		return
 	}
 	for _, d := range c.deployments.Store().ByIndex(cache.NamespaceIndex, set.Namespace) {
 		if selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil && selects(selector, set) {
-			c.queue.Add(cache.Key(d))
+			c.Queue.Add(cache.Key(d))
 		}
 	}
 }
@@ -120,7 +102,7 @@ func (c *DeploymentController) copied(d *appsv1.Deployment) *rollout {
 
 // read returns the rollout of a deployment as the server has it.
 func (c *DeploymentController) read(ctx context.Context, d *appsv1.Deployment, selector labels.Selector) (*rollout, error) {
-	client := c.config.Client.In(d.Namespace)
+	client := c.Client.In(d.Namespace)
 	current, err := controller.Confirm(ctx, client.Deployments(), d)
 	if err != nil {
 		return nil, err
@@ -137,4 +119,21 @@ func (c *DeploymentController) read(ctx context.Context, d *appsv1.Deployment, s
 		}
 	}
 	return newRollout(current, sets), nil
+}
+
+var controllerKind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+
+// claim adopts the replica sets that a deployment selects and that have no controller. It releases its own that it does not
+// select any more. After an error, it is unknown which are its own.
+func (c *DeploymentController) claim(ctx context.Context, d *appsv1.Deployment, selector labels.Selector) error {
+	owners := controller.Claims(c.sets.Store(), d, controllerKind,
+		func(set *appsv1.ReplicaSet) bool { return set.DeletionTimestamp == nil }, func(set *appsv1.ReplicaSet) bool { return selects(selector, set) })
+	if len(owners) == 0 {
+		return nil
+	}
+	client := c.Client.In(d.Namespace)
+	if _, err := controller.Confirm(ctx, client.Deployments(), d); err != nil {
+		return err
+	}
+	return controller.SetOwners(ctx, client.ReplicaSets(), c.sets, owners)
 }

@@ -17,7 +17,7 @@ import (
 // do does what is due for a rollout as the server has it, until the server refuses something, and waits until the copies show
 // that.
 func (c *DeploymentController) do(ctx context.Context, r *rollout) error {
-	sets := c.config.Client.In(r.d.Namespace).ReplicaSets()
+	sets := c.Client.In(r.d.Namespace).ReplicaSets()
 	_, err := controller.Each(ctx, r.plan(), func(change change) (cache.Expectation, error) {
 		if change.to == nil {
 			return c.sets.ShowsDeleted(change.from), sets.Delete(ctx, change.from.Name, deletion(change.from))
@@ -46,7 +46,7 @@ func deletion(set *appsv1.ReplicaSet) metav1.DeleteOptions {
 // create creates a replica set. It returns nothing if that cannot be: the outcome says why, or the namespace ends. With
 // controller.ErrStale it exists already: the answer to an earlier request was lost.
 func (c *DeploymentController) create(ctx context.Context, r *rollout, set *appsv1.ReplicaSet) (*appsv1.ReplicaSet, error) {
-	sets := c.config.Client.In(set.Namespace).ReplicaSets()
+	sets := c.Client.In(set.Namespace).ReplicaSets()
 	created, err := sets.Create(ctx, set)
 	switch {
 	case err == nil:
@@ -62,7 +62,7 @@ func (c *DeploymentController) create(ctx context.Context, r *rollout, set *apps
 		return nil, nil
 	case clientv1.IsAnswer(err):
 		r.refused = fmt.Sprintf("Failed to create new replica set %q: %s", set.Name, err)
-		c.config.Recorder.Eventf(r.d, corev1.EventTypeWarning, "ReplicaSetCreateError", "%s", r.refused)
+		c.Recorder.Eventf(r.d, corev1.EventTypeWarning, "ReplicaSetCreateError", "%s", r.refused)
 	}
 	return created, err
 }
@@ -76,5 +76,5 @@ func (c *DeploymentController) tellScaled(d *appsv1.Deployment, change change) {
 	case to < from:
 		way = "down"
 	}
-	c.config.Recorder.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", way, change.to.Name, from, to)
+	c.Recorder.Eventf(d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", way, change.to.Name, from, to)
 }

@@ -52,12 +52,7 @@ func recreates(d *appsv1.Deployment) bool {
 
 func replicas(set *appsv1.ReplicaSet) int { return int(valueOf(set.Spec.Replicas, 1)) }
 
-func valueOf(number *int32, otherwise int32) int32 {
-	if number == nil {
-		return otherwise
-	}
-	return *number
-}
+func valueOf(number *int32, otherwise int32) int32 { return *cmp.Or(number, &otherwise) }
 
 // held returns how many pods a replica set has, or will have.
 func held(set *appsv1.ReplicaSet) int { return max(replicas(set), int(set.Status.Replicas)) }

@@ -16,6 +16,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/util"
 )
 
 // The reasons of the condition Progressing after which something depends on them.
@@ -37,13 +38,13 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 	}
 	if progressing := find(&updated.Status, appsv1.DeploymentProgressing); progressing != nil && r.isLimited(progressing) {
 		if left := r.deadline(progressing).Sub(now); left > 0 { // later it goes on with what it waits for
-			c.queue.AddAfter(cache.Key(r.d), left)
+			c.Queue.AddAfter(cache.Key(r.d), left)
 		}
 	}
 	if equality.Semantic.DeepEqual(updated.Status, r.d.Status) && maps.Equal(updated.Annotations, r.d.Annotations) {
 		return nil
 	}
-	written, err := c.config.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
+	written, err := c.Client.In(r.d.Namespace).Deployments().UpdateStatus(ctx, &updated)
 	if err != nil {
 		return controller.OrStale(err)
 	}
@@ -103,10 +104,9 @@ func (r *rollout) status(now time.Time) appsv1.DeploymentStatus {
 // failure returns what the replica sets say of pods that could not be created or deleted, the current one first; nil: nothing.
 func (r *rollout) failure() *appsv1.ReplicaSetCondition {
 	for _, set := range slices.Backward(r.all()) {
-		for _, c := range set.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure {
-				return &c
-			}
+		failure := util.Find(set.Status.Conditions, func(c appsv1.ReplicaSetCondition) bool { return c.Type == appsv1.ReplicaSetReplicaFailure })
+		if failure != nil {
+			return failure
 		}
 	}
 	return nil
@@ -168,12 +168,7 @@ func (r *rollout) deadline(progressing *appsv1.DeploymentCondition) time.Time {
 
 // find returns the condition of a type, nil if there is none.
 func find(status *appsv1.DeploymentStatus, of appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for i := range status.Conditions {
-		if status.Conditions[i].Type == of {
-			return &status.Conditions[i]
-		}
-	}
-	return nil
+	return util.Find(status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == of })
 }
 
 // put sets a condition, unless it is there with the same reason: only each progress has a time of its own.

@@ -15,7 +15,6 @@ import (
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
-	"kube2014/pkg/util/workqueue"
 )
 
 const (
@@ -36,40 +35,31 @@ type Config = controller.Config
 // controller. The controller leaves to the server what today's API cannot express: endpoints at
 // machines with a name, whose address no kubelet reports.
 type EndpointController struct {
-	config    Config
-	services  *cache.Store[*corev1.Service]
-	pods      *cache.Store[*corev1.Pod]
-	endpoints *cache.Store[*corev1.Endpoints]
-	synced    []func() bool
-	queue     *workqueue.Queue // of services
+	*controller.Loop // over services
+	services         *cache.Store[*corev1.Service]
+	pods             *cache.Store[*corev1.Pod]
+	endpoints        *cache.Store[*corev1.Endpoints]
 }
 
 // NewEndpointController returns a controller that has its handlers at the informers. They must be
 // run by the caller.
 func NewEndpointController(config Config) *EndpointController {
 	i := config.Informers
-	e := &EndpointController{config: config, services: i.Services().Store(), pods: i.Pods().Store(), endpoints: i.Endpoints().Store(),
-		queue: workqueue.New("endpoint controller")}
+	e := &EndpointController{services: i.Services().Store(), pods: i.Pods().Store(), endpoints: i.Endpoints().Store()}
+	e.Loop = controller.NewLoop(config, "endpoint controller", e.sync)
 	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	e.synced = []func() bool{
-		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
-		i.Pods().AddHandler(controller.WithoutResyncs(controller.EachVersion(e.podChanged))),
-		i.Endpoints().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Endpoints])),
-	}
+	controller.Handle(e.Loop, i.Services(), controller.Handler(e.Queue, controller.OwnKey[*corev1.Service]))
+	controller.Handle(e.Loop, i.Pods(), controller.WithoutResyncs(controller.EachVersion(e.podChanged)))
+	controller.Handle(e.Loop, i.Endpoints(), controller.Handler(e.Queue, controller.OwnKey[*corev1.Endpoints]))
 	return e
-}
-
-// Run syncs endpoints with a number of workers until the context ends. It is called once.
-func (e *EndpointController) Run(ctx context.Context, workers int) {
-	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
 }
 
 // podChanged queues the services that select a pod.
 func (e *EndpointController) podChanged(pod *corev1.Pod) {
 	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
 		if pods.Selects(service.Spec.Selector, pod.Labels) {
-			e.queue.Add(cache.Key(service))
+			e.Queue.Add(cache.Key(service))
 		}
 	}
 }
@@ -79,7 +69,7 @@ func (e *EndpointController) sync(ctx context.Context, key string) error {
 	stored, exists := e.endpoints.Get(key)
 	err := e.write(ctx, key, stored)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || exists && apierrors.IsNotFound(err) {
-		e.queue.AddAfter(key, endpointsPause)
+		e.Queue.AddAfter(key, endpointsPause)
 		return nil
 	}
 	return err
@@ -88,7 +78,7 @@ func (e *EndpointController) sync(ctx context.Context, key string) error {
 // write replaces the stored endpoints, nil for none, by the right ones.
 func (e *EndpointController) write(ctx context.Context, key string, stored *corev1.Endpoints) error {
 	namespace, _, _ := strings.Cut(key, "/")
-	client := e.config.Client.In(namespace).Endpoints()
+	client := e.Client.In(namespace).Endpoints()
 	service, exists := e.services.Get(key)
 	if !exists {
 		if stored == nil || !isManaged(stored) {

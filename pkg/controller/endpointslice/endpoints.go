@@ -70,11 +70,7 @@ func familiesOf(service *corev1.Service, backends []endpoint.Backend) []corev1.I
 
 // add adds the endpoint of a backend.
 func (g groups) add(service *corev1.Service, backend *endpoint.Backend, address, zone string) {
-	ports := make([]discoveryv1.EndpointPort, 0, len(backend.Ports))
-	for i := range backend.Ports {
-		port := &backend.Ports[i]
-		ports = append(ports, discoveryv1.EndpointPort{Name: &port.Name, Port: &port.Port, Protocol: &port.Protocol, AppProtocol: port.AppProtocol})
-	}
+	ports := portsOf(backend.Ports)
 	key := portsText(ports)
 	if g[key] == nil {
 		g[key] = &group{ports, map[string]place{}}
@@ -129,9 +125,4 @@ func portsText(ports []discoveryv1.EndpointPort) string {
 	return strings.Join(texts, ",")
 }
 
-func valueOf[T any](field *T) (value T) {
-	if field != nil {
-		value = *field
-	}
-	return value
-}
+func valueOf[T any](field *T) T { return *cmp.Or(field, new(T)) }

@@ -3,6 +3,7 @@ package endpointslice
 import (
 	"context"
 	"log"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,6 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
-	"kube2014/pkg/util/workqueue"
 )
 
 const (
@@ -32,49 +32,40 @@ const (
 // more, so that the MirroringController makes slices of what others write into the endpoints. The garbage collector deletes
 // those of deleted services.
 type EndpointSliceController struct {
-	config   Config
-	services *cache.Store[*corev1.Service]
-	pods     *cache.Store[*corev1.Pod]
-	nodes    *cache.Store[*corev1.Node]
-	slices   *cache.SharedInformer[*discoveryv1.EndpointSlice]
-	synced   []func() bool
-	queue    *workqueue.Queue // of services
+	*controller.Loop // over services
+	services         *cache.Store[*corev1.Service]
+	pods             *cache.Store[*corev1.Pod]
+	nodes            *cache.Store[*corev1.Node]
+	slices           *cache.SharedInformer[*discoveryv1.EndpointSlice]
 }
 
 // NewEndpointSliceController returns a controller that has its handlers at the informers. They must be run by the caller.
 func NewEndpointSliceController(config Config) *EndpointSliceController {
 	i := config.Informers
-	e := &EndpointSliceController{config: config, services: i.Services().Store(), pods: i.Pods().Store(), nodes: i.Nodes().Store(),
-		slices: i.EndpointSlices(), queue: workqueue.New("endpoint slice controller")}
+	e := &EndpointSliceController{services: i.Services().Store(), pods: i.Pods().Store(), nodes: i.Nodes().Store(), slices: i.EndpointSlices()}
+	e.Loop = controller.NewLoop(config, "endpoint slice controller", e.sync)
 	e.services.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.pods.AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	e.slices.Store().AddIndex(ofService, serviceKeys)
-	e.synced = []func() bool{
-		i.Nodes().HasSynced,
-		i.Services().AddHandler(controller.Handler(e.queue, controller.OwnKey[*corev1.Service])),
-		i.Pods().AddHandler(controller.WithoutResyncs(controller.EachVersion(e.podChanged))),
-		e.slices.AddHandler(controller.WithoutResyncs(controller.EachVersion(e.sliceChanged))),
-	}
+	e.WaitFor(i.Nodes().HasSynced)
+	controller.Handle(e.Loop, i.Services(), controller.Handler(e.Queue, controller.OwnKey[*corev1.Service]))
+	controller.Handle(e.Loop, i.Pods(), controller.WithoutResyncs(controller.EachVersion(e.podChanged)))
+	controller.Handle(e.Loop, e.slices, controller.WithoutResyncs(controller.EachVersion(e.sliceChanged)))
 	return e
-}
-
-// Run keeps slices with a number of workers until the context ends. It is called once.
-func (e *EndpointSliceController) Run(ctx context.Context, workers int) {
-	e.config.Run(ctx, workers, e.queue, e.sync, e.synced)
 }
 
 // podChanged queues the services that select a pod.
 func (e *EndpointSliceController) podChanged(pod *corev1.Pod) {
 	for _, service := range e.services.ByIndex(cache.NamespaceIndex, pod.Namespace) {
 		if pods.Selects(service.Spec.Selector, pod.Labels) {
-			e.queue.AddAfter(cache.Key(service), batchPeriod)
+			e.Queue.AddAfter(cache.Key(service), batchPeriod)
 		}
 	}
 }
 
 func (e *EndpointSliceController) sliceChanged(slice *discoveryv1.EndpointSlice) {
 	if isControllers(slice) {
-		e.queue.AddAfter(serviceOf(slice), batchPeriod)
+		e.Queue.AddAfter(serviceOf(slice), batchPeriod)
 	}
 }
 
@@ -95,7 +86,7 @@ func (e *EndpointSliceController) sync(ctx context.Context, key string) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return nil
 	case clientv1.IsRefusal(err):
-		e.config.Recorder.Eventf(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", "Error updating Endpoint Slices for Service %s/%s: %s",
+		e.Recorder.Eventf(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", "Error updating Endpoint Slices for Service %s/%s: %s",
 			service.Namespace, service.Name, err)
 	}
 	if apierrors.IsInvalid(err) { // of a service of June 2014, whose names have other rules
@@ -137,9 +128,9 @@ func (e *EndpointSliceController) zoneOf(node string) string {
 
 // write does what is planned, and waits until the copy shows it. Pods that go from one slice to another are first in both.
 func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Service, p *plan) error {
-	client := e.config.Client.In(service.Namespace).EndpointSlices()
+	client := e.Client.In(service.Namespace).EndpointSlices()
 	if len(p.create)+len(p.remove) > 0 {
-		current, err := controller.Confirm(ctx, e.config.Client.In(service.Namespace).Services(), service)
+		current, err := controller.Confirm(ctx, e.Client.In(service.Namespace).Services(), service)
 		if err != nil {
 			return err
 		}
@@ -147,25 +138,18 @@ func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Ser
 			return controller.ErrStale
 		}
 	}
-	var steps []func() (cache.Expectation, error)
-	for _, slice := range p.create {
-		steps = append(steps, func() (cache.Expectation, error) {
-			created, err := client.Create(ctx, slice)
-			return e.slices.Shows(created), err
-		})
-	}
-	for _, slice := range p.update {
-		steps = append(steps, func() (cache.Expectation, error) {
-			updated, err := client.Update(ctx, slice)
-			return e.slices.Shows(updated), err
-		})
-	}
-	for _, slice := range p.remove {
-		steps = append(steps, func() (cache.Expectation, error) {
+	todo := slices.Concat(p.create, p.update, p.remove)
+	_, err := controller.Each(ctx, todo, func(slice *discoveryv1.EndpointSlice) (cache.Expectation, error) {
+		if slices.Contains(p.remove, slice) {
 			return e.slices.ShowsDeleted(slice), client.Delete(ctx, slice.Name, metav1.DeleteOptions{
 				Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
-		})
-	}
-	_, err := controller.Each(ctx, steps, func(step func() (cache.Expectation, error)) (cache.Expectation, error) { return step() })
+		}
+		write := client.Update
+		if slice.UID == "" { // it is new
+			write = client.Create
+		}
+		written, err := write(ctx, slice)
+		return e.slices.Shows(written), err
+	})
 	return err
 }

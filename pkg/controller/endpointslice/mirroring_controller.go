@@ -16,7 +16,6 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/workqueue"
 )
 
 const (
@@ -26,8 +25,7 @@ const (
 	// electionAnnotation marks endpoints by which a leader was elected before there were leases.
 	electionAnnotation = "control-plane.alpha.kubernetes.io/leader"
 
-	// retryPause is the pause before a retry after a conflict. By then the informer has probably seen what another
-	// client has written.
+	// retryPause is the pause before a retry after a conflict.
 	retryPause = 100 * time.Millisecond
 
 	ofService = "service" // the index of slices by the keys of their services
@@ -40,22 +38,19 @@ type Config = controller.Config
 // controller of pods or of today's mirroring controller, or one with the name of the service. Until then a proxy that sees
 // both uses each address once. Its work can be repeated, also by several controllers at once.
 type MirroringController struct {
-	config    Config
-	endpoints *cache.Store[*corev1.Endpoints]
-	slices    *cache.Store[*discoveryv1.EndpointSlice]
-	synced    []func() bool
-	queue     *workqueue.Queue // of services
+	*controller.Loop // over services
+	endpoints        *cache.Store[*corev1.Endpoints]
+	slices           *cache.Store[*discoveryv1.EndpointSlice]
 }
 
 // NewMirroringController returns a controller that has its handlers at the informers. They must be run by the caller.
 func NewMirroringController(config Config) *MirroringController {
 	i := config.Informers
-	m := &MirroringController{config: config, endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store(), queue: workqueue.New("endpoint slice mirroring controller")}
+	m := &MirroringController{endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store()}
+	m.Loop = controller.NewLoop(config, "endpoint slice mirroring controller", m.sync)
 	m.slices.AddIndex(ofService, serviceKeys)
-	m.synced = []func() bool{
-		i.Endpoints().AddHandler(controller.Handler(m.queue, controller.OwnKey[*corev1.Endpoints])),
-		i.EndpointSlices().AddHandler(controller.Handler(m.queue, serviceKeys)),
-	}
+	controller.Handle(m.Loop, i.Endpoints(), controller.Handler(m.Queue, controller.OwnKey[*corev1.Endpoints]))
+	controller.Handle(m.Loop, i.EndpointSlices(), controller.Handler(m.Queue, serviceKeys))
 	return m
 }
 
@@ -66,30 +61,19 @@ func serviceOf(slice *discoveryv1.EndpointSlice) string {
 
 func serviceKeys(slice *discoveryv1.EndpointSlice) []string { return []string{serviceOf(slice)} }
 
-// Run keeps slices with a number of workers until the context ends. It is called once.
-func (m *MirroringController) Run(ctx context.Context, workers int) {
-	m.config.Run(ctx, workers, m.queue, m.sync, m.synced)
-}
-
 // sync makes the slices of a service. It retries if another client was faster.
 func (m *MirroringController) sync(ctx context.Context, key string) error {
 	err := m.write(ctx, key)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		m.queue.AddAfter(key, retryPause)
-		return nil
-	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause): // the slice or the namespace is gone
-		return nil
-	case apierrors.IsInvalid(err): // of a service of June 2014, whose names have other rules
+	if apierrors.IsInvalid(err) { // of a service of June 2014, whose names have other rules
 		log.Printf("endpoint slice mirroring controller: %s: %v", key, err)
 		return nil
 	}
-	return err
+	return m.Outrun(key, retryPause, err)
 }
 
 func (m *MirroringController) write(ctx context.Context, key string) error {
 	namespace, name, _ := strings.Cut(key, "/")
-	client := m.config.Client.In(namespace).EndpointSlices()
+	client := m.Client.In(namespace).EndpointSlices()
 	own, managed := m.known(key, name)
 	wanted := map[string]*discoveryv1.EndpointSlice{}
 	if endpoints, exists := m.endpoints.Get(key); exists && !managed && isMirrored(endpoints) {

@@ -26,7 +26,7 @@ func SlicesOf(endpoints *corev1.Endpoints) (all []*discoveryv1.EndpointSlice) {
 			list := endpointsOf(subset.Addresses, addressType, true)
 			list = append(list, endpointsOf(subset.NotReadyAddresses, addressType, false)...)
 			for chunk := range slices.Chunk(list, maxEndpoints) {
-				all = append(all, &discoveryv1.EndpointSlice{AddressType: addressType, Ports: portsOf(subset), Endpoints: chunk})
+				all = append(all, &discoveryv1.EndpointSlice{AddressType: addressType, Ports: portsOf(subset.Ports), Endpoints: chunk})
 			}
 		}
 	}
@@ -61,9 +61,9 @@ func endpointsOf(addresses []corev1.EndpointAddress, addressType discoveryv1.Add
 	return list
 }
 
-func portsOf(subset *corev1.EndpointSubset) (ports []discoveryv1.EndpointPort) {
-	for i := range subset.Ports {
-		port := &subset.Ports[i]
+func portsOf(all []corev1.EndpointPort) (ports []discoveryv1.EndpointPort) {
+	for i := range all {
+		port := &all[i]
 		ports = append(ports, discoveryv1.EndpointPort{Name: &port.Name, Port: &port.Port, Protocol: &port.Protocol, AppProtocol: port.AppProtocol})
 	}
 	return ports

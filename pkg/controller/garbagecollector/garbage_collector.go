@@ -9,62 +9,50 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 
-	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/record"
-	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // Config is what a GarbageCollector needs.
-type Config struct {
-	Client   *clientv1.Client
-	Recorder record.EventRecorder
-	// Resources returns the resources whose objects can be listed and deleted, at present.
-	Resources func() []metav1.APIResource
-	// Others returns the same of other servers, and the versions of those that do not say now what they serve. The collector does not wait for
-	// their objects, but for a while before it lets orphans free. Nil: there are none.
-	Others func() (resources []metav1.APIResource, stale []schema.GroupVersion)
-	// Around is put around the work on one object, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 // GarbageCollector deletes what has lost its owners. It follows the metadata of all objects. Before it deletes or changes
 // an object, it asks the server for that and for its owners. Its work can be interrupted at any moment and repeated, also
-// by several collectors at once.
+// by several collectors at once. It does not wait for the objects of other servers, but for a while before it lets orphans free.
 type GarbageCollector struct {
-	config   Config
-	graph    *graph
-	monitors monitors
-	queue    *workqueue.Queue // of uids
-	absent   absentOwners
+	*controller.Loop // over uids
+	graph            *graph
+	monitors         monitors
+	absent           *utilcache.LRUExpireCache // owners that are gone. They do not come back: a uid is never used again
 }
 
 // NewGarbageCollector returns a collector.
 func NewGarbageCollector(config Config) *GarbageCollector {
-	return &GarbageCollector{config: config, graph: newGraph(), monitors: monitors{all: map[schema.GroupVersionResource]*resource{}}, queue: workqueue.New("garbage collector")}
+	gc := &GarbageCollector{graph: newGraph(), monitors: monitors{all: map[schema.GroupVersionResource]*resource{}},
+		absent: utilcache.NewLRUExpireCache(maxAbsent)}
+	gc.Loop = controller.NewLoop(config, "garbage collector", gc.sync)
+	gc.WaitFor(gc.hasSynced)
+	return gc
 }
 
 // Run works with a number of workers until the context ends. It is called once.
 func (gc *GarbageCollector) Run(ctx context.Context, workers int) {
 	go gc.followForever(ctx)
-	if !cache.WaitForSync(ctx, gc.hasSynced) {
-		return
-	}
-	gc.queue.Run(ctx, workers, workqueue.Sync(gc.sync).Inside(gc.config.Around))
+	gc.Loop.Run(ctx, workers)
 }
 
 func (gc *GarbageCollector) enqueue(uids ...types.UID) {
 	for _, uid := range uids {
-		gc.queue.Add(string(uid))
+		gc.Queue.Add(string(uid))
 	}
 }
 
@@ -82,19 +70,14 @@ func (gc *GarbageCollector) sync(ctx context.Context, uid string) error {
 		err = gc.collect(ctx, newNode(n.resource, object), object)
 	}
 	switch {
-	case apierrors.IsNotFound(err): // a watch will tell
-		return nil
-	case apierrors.IsConflict(err):
-		gc.queue.AddAfter(uid, retryPause)
-		return nil
 	case errors.Is(err, errUnlisted):
-		gc.queue.AddAfter(uid, followPeriod)
+		gc.Queue.AddAfter(uid, followPeriod)
 		return nil
 	case errors.Is(err, errUnknownKind): // it may come
-		gc.queue.AddAfter(uid, unknownPause)
+		gc.Queue.AddAfter(uid, unknownPause)
 		return nil
 	}
-	return err
+	return gc.Outrun(uid, retryPause, err)
 }
 
 // errUnlisted is about dependents that are not known now, but soon: their resource has just come, or is about to go or to change.
@@ -154,7 +137,7 @@ func (gc *GarbageCollector) collectFromMissingNamespace(ctx context.Context, n *
 	if n.namespace == "" || n.namespace == metav1.NamespaceDefault {
 		return nil
 	}
-	_, err := gc.config.Client.Namespaces().Get(ctx, n.namespace)
+	_, err := gc.Client.Namespaces().Get(ctx, n.namespace)
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -257,7 +240,10 @@ func (gc *GarbageCollector) owner(ctx context.Context, n *node, reference metav1
 		return nil, errUnknownKind
 	case of.namespaced && n.namespace == "": // an object without a namespace cannot say which one
 		return unknown, nil
-	case gc.absent.has(n.namespace, reference):
+	}
+	key := absentOwner{n.namespace, reference}
+	key.Controller, key.BlockOwnerDeletion = nil, nil // the same owner, whatever they say
+	if _, isGone := gc.absent.Get(key); isGone {
 		return nil, nil
 	}
 	object, err := of.objects(n.namespace).Get(ctx, reference.Name)
@@ -267,44 +253,21 @@ func (gc *GarbageCollector) owner(ctx context.Context, n *node, reference metav1
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	gc.absent.add(n.namespace, reference)
+	gc.absent.Add(key, nil, math.MaxInt64)
 	if known := gc.graph.get(reference.UID); known != nil && known.namespace != "" && known.namespace != n.namespace {
 		about := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name, UID: n.uid}}
 		about.SetGroupVersionKind(n.resource.at.GroupVersion().WithKind(n.resource.kind.Kind))
-		gc.config.Recorder.Eventf(about, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", "ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+		gc.Recorder.Eventf(about, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", "ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
 			reference.APIVersion, reference.Kind, n.namespace, reference.Name, reference.UID, n.namespace)
 	}
 	return nil, nil
 }
 
-// absentOwners has owners that are gone. They do not come back: a uid is never used again. It is safe for concurrent use.
-type absentOwners struct {
-	mu    sync.Mutex // guards known
-	known map[absentOwner]bool
-}
-
-type absentOwner struct {
-	namespace, apiVersion, kind, name string
-	uid                               types.UID
-}
-
+// maxAbsent bounds the owners that are known to be gone.
 const maxAbsent = 1000
 
-func absentOf(namespace string, reference metav1.OwnerReference) absentOwner {
-	return absentOwner{namespace, reference.APIVersion, reference.Kind, reference.Name, reference.UID}
-}
-
-func (a *absentOwners) has(namespace string, reference metav1.OwnerReference) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.known[absentOf(namespace, reference)]
-}
-
-func (a *absentOwners) add(namespace string, reference metav1.OwnerReference) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known == nil || len(a.known) >= maxAbsent {
-		a.known = map[absentOwner]bool{}
-	}
-	a.known[absentOf(namespace, reference)] = true
+// absentOwner is a reference to an owner from a namespace.
+type absentOwner struct {
+	namespace string
+	metav1.OwnerReference
 }

@@ -51,10 +51,10 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 		others []metav1.APIResource
 		stale  []schema.GroupVersion
 	)
-	if gc.config.Others != nil {
-		others, stale = gc.config.Others()
+	if gc.Others != nil {
+		others, stale = gc.Others()
 	}
-	ours := gc.config.Resources()
+	ours := gc.Resources()
 	current := slices.DeleteFunc(slices.Concat(ours, others), isIgnored)
 	gc.monitors.mu.Lock()
 	defer gc.monitors.mu.Unlock()
@@ -86,7 +86,7 @@ func (gc *GarbageCollector) follow(ctx context.Context) {
 		gc.monitors.all[at] = one
 		var own context.Context
 		own, one.stop = context.WithCancel(ctx)
-		go cache.Reflect(own, "garbage collector: "+at.GroupResource().String(), gc.config.Client.Metadata(at), cache.Sink[*metav1.PartialObjectMetadata](one))
+		go cache.Reflect(own, "garbage collector: "+at.GroupResource().String(), gc.Client.Metadata(at), cache.Sink[*metav1.PartialObjectMetadata](one))
 	}
 }
 
@@ -176,5 +176,5 @@ func (r *resource) objects(namespace string) clientv1.Resource[*metav1.PartialOb
 	if !r.namespaced {
 		namespace = ""
 	}
-	return r.gc.config.Client.In(namespace).Metadata(r.at)
+	return r.gc.Client.In(namespace).Metadata(r.at)
 }

@@ -17,7 +17,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/util"
 )
 
 // Why no pod is lost or counted twice:
@@ -43,11 +43,9 @@ const (
 
 // JobController gives each job its pods until enough have succeeded, or too many have failed.
 type JobController struct {
-	config    Config
+	*controller.Loop
 	jobs      *cache.SharedInformer[*batchv1.Job]
 	pods      *cache.SharedInformer[*corev1.Pod]
-	synced    []func() bool
-	queue     *workqueue.Queue
 	unsettled sync.Map // by the uid of a job, the last pod that was requested without an answer
 	refused   sync.Map // by the uid of a job, that an event has said that it is not supported
 }
@@ -55,27 +53,19 @@ type JobController struct {
 // NewJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
 func NewJobController(config Config) *JobController {
-	c := &JobController{config: config, queue: workqueue.New("job_controller")}
-	c.jobs, c.pods = config.Informers.Jobs(), config.Informers.Pods()
+	c := &JobController{jobs: config.Informers.Jobs(), pods: config.Informers.Pods()}
+	c.Loop = controller.NewLoop(config, "job_controller", c.sync)
 	c.pods.Store().AddIndex(ownerIndex, ownerKey)
 	c.jobs.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	add := func(job *batchv1.Job) { c.queue.Add(cache.Key(job)) }
-	change := func(_, job *batchv1.Job) { add(job) }
-	forget := func(job *batchv1.Job) {
+	jobs := cache.OnChange(func(job *batchv1.Job) { c.Queue.Add(cache.Key(job)) })
+	jobs.OnDelete = func(job *batchv1.Job) {
 		c.unsettled.Delete(job.UID)
 		c.refused.Delete(job.UID)
-		add(job)
+		c.Queue.Add(cache.Key(job))
 	}
-	c.synced = []func() bool{
-		c.jobs.AddHandler(cache.Handler[*batchv1.Job]{OnAdd: add, OnUpdate: change, OnDelete: forget}),
-		c.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.queueOwner}),
-	}
+	controller.Handle(c.Loop, c.jobs, jobs)
+	controller.Handle(c.Loop, c.pods, cache.Handler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.queueOwner})
 	return c
-}
-
-// Run syncs jobs with a number of workers until the context ends. It is called once.
-func (c *JobController) Run(ctx context.Context, workers int) {
-	c.config.Run(ctx, workers, c.queue, c.sync, c.synced)
 }
 
 // ownerKey returns the key of the job that controls a pod. Pods without a controller have a key of their
@@ -89,7 +79,7 @@ func ownerKey(pod *corev1.Pod) []string {
 
 func (c *JobController) queueOwner(pod *corev1.Pod) {
 	for _, key := range ownerKey(pod) {
-		c.queue.Add(key)
+		c.Queue.Add(key)
 	}
 }
 
@@ -113,7 +103,7 @@ func (c *JobController) podSeen(pod *corev1.Pod) {
 			continue
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && selector.Matches(labels.Set(pod.Labels)) {
-			c.queue.Add(cache.Key(job))
+			c.Queue.Add(cache.Key(job))
 		}
 	}
 }
@@ -150,12 +140,9 @@ func unsupported(job *batchv1.Job) (field string) {
 
 // condition returns the first condition that is true and of one of some types, nil if there is none.
 func condition(job *batchv1.Job, types ...batchv1.JobConditionType) *batchv1.JobCondition {
-	for i, condition := range job.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue && slices.Contains(types, condition.Type) {
-			return &job.Status.Conditions[i]
-		}
-	}
-	return nil
+	return util.Find(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && slices.Contains(types, c.Type)
+	})
 }
 
 // finished returns the condition by which a job is over, nil if it is not.
@@ -170,7 +157,7 @@ func (c *JobController) sync(ctx context.Context, key string) error {
 		acted, err = c.syncJob(ctx, job)
 	}
 	if acted && err == nil {
-		c.queue.Add(key)
+		c.Queue.Add(key)
 	}
 	return err
 }
@@ -186,7 +173,7 @@ func (c *JobController) syncJob(ctx context.Context, job *batchv1.Job) (acted bo
 		return c.release(ctx, slices.DeleteFunc(c.podsOf(job), func(pod *corev1.Pod) bool { return !isTracked(pod) }))
 	case field != "":
 		if _, told := c.refused.LoadOrStore(job.UID, true); !told {
-			c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "Unsupported",
+			c.Recorder.Eventf(job, corev1.EventTypeWarning, "Unsupported",
 				"The job is left alone because of %s, which is not supported here. Today's job-controller runs it", field)
 		}
 		return false, nil
@@ -205,7 +192,7 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 		return c.release(ctx, v.counted)
 	}
 	if order, err := resourceversion.CompareResourceVersion(version, job.ResourceVersion); v.counts && (err != nil || order < 0) {
-		listed, err := c.config.Client.In(job.Namespace).Pods().List(ctx, metav1.ListOptions{})
+		listed, err := c.Client.In(job.Namespace).Pods().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -217,13 +204,13 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 	surplus := v.surplus()
 	missing, wait := v.missing()
 	if wait = min(wait, v.untilDeadline()); wait < forever {
-		c.queue.AddAfter(cache.Key(job), wait)
+		c.Queue.AddAfter(cache.Key(job), wait)
 	}
 	if len(surplus)+len(missing) == 0 {
 		return false, nil
 	}
 	// Its status says what has been counted, and so how many pods it needs.
-	if err := controller.ConfirmVersion(ctx, c.config.Client.In(job.Namespace).Jobs(), job); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.Client.In(job.Namespace).Jobs(), job); err != nil {
 		return false, err
 	}
 	if len(surplus) > 0 {
@@ -238,12 +225,12 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 func (c *JobController) updateStatus(ctx context.Context, v *view) error {
 	updated := v.job.DeepCopy()
 	updated.Status = v.status
-	written, err := c.config.Client.In(v.job.Namespace).Jobs().UpdateStatus(ctx, updated)
+	written, err := c.Client.In(v.job.Namespace).Jobs().UpdateStatus(ctx, updated)
 	if err != nil {
 		return controller.OrStale(err)
 	}
 	if event := v.event; event.reason != "" {
-		c.config.Recorder.Eventf(written, event.kind, event.reason, "%s", event.message)
+		c.Recorder.Eventf(written, event.kind, event.reason, "%s", event.message)
 	}
 	return cache.Await(ctx, c.jobs.Shows(written))
 }

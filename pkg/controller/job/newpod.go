@@ -4,19 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-)
-
-const (
-	// maxName is how long a host name may be, in bytes, and numberSize the room for the last number.
-	maxName    = 63
-	numberSize = 5
+	"kube2014/pkg/controller"
 )
 
 // Pods have numbers in their names, and the server gives a name once. So a create whose answer was
@@ -28,7 +22,7 @@ func prefix(job *batchv1.Job, index int) string {
 	if index >= 0 {
 		end = "-" + strconv.Itoa(index) + "-"
 	}
-	return strings.TrimRight(job.Name[:min(len(job.Name), maxName-numberSize-len(end))], "-.") + end
+	return controller.PodPrefix(job.Name, end)
 }
 
 // newPods returns new pods for some indexes, with free names. One that was requested without an answer

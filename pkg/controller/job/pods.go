@@ -36,7 +36,7 @@ func (c *JobController) claim(ctx context.Context, job *batchv1.Job) (acted bool
 	if len(orphans)+len(strangers) == 0 {
 		return false, nil
 	}
-	if err := controller.ConfirmVersion(ctx, c.config.Client.In(job.Namespace).Jobs(), job); err != nil {
+	if err := controller.ConfirmVersion(ctx, c.Client.In(job.Namespace).Jobs(), job); err != nil {
 		return false, err
 	}
 	return controller.Each(ctx, slices.Concat(orphans, strangers), func(pod *corev1.Pod) (cache.Expectation, error) {
@@ -65,7 +65,7 @@ func (c *JobController) patchPod(
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.config.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.MergePatchType, patch)
+	_, err = c.Client.In(pod.Namespace).Pods().Patch(ctx, pod.Name, types.MergePatchType, patch)
 	return func() bool { // no version is between these two, and the pod may be gone
 		cached, exists := c.pods.Store().Get(cache.Key(pod))
 		return !exists || cached.ResourceVersion != pod.ResourceVersion
@@ -90,7 +90,7 @@ func (c *JobController) releaseOrphans(ctx context.Context, key string) (acted b
 		return false, nil
 	}
 	if owner := metav1.GetControllerOfNoCopy(orphans[0]); owner != nil {
-		job, err := c.config.Client.In(orphans[0].Namespace).Jobs().Get(ctx, owner.Name)
+		job, err := c.Client.In(orphans[0].Namespace).Jobs().Get(ctx, owner.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return false, err
 		}
@@ -106,17 +106,17 @@ func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *co
 	if current, _ := c.jobs.Store().Get(cache.Key(job)); current != job { // it may want something else now
 		return nil, controller.ErrStale
 	}
-	pods := c.config.Client.In(job.Namespace).Pods()
+	pods := c.Client.In(job.Namespace).Pods()
 	created, err := pods.Create(ctx, pod)
 	switch {
 	case err == nil:
-		c.config.Recorder.Eventf(job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", pod.Name)
+		c.Recorder.Eventf(job, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", pod.Name)
 	case apierrors.IsAlreadyExists(err):
 		created, err = pods.Get(ctx, pod.Name)
 	case !clientv1.IsRefusal(err):
 		c.unsettled.Store(job.UID, pod)
 	case !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		c.config.Recorder.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
+		c.Recorder.Eventf(job, corev1.EventTypeWarning, "FailedCreate", "Error creating: %s", err)
 	}
 	if err != nil {
 		return nil, controller.OrStale(err)
@@ -135,14 +135,14 @@ func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.
 			}
 		}
 		isThis := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
-		err := c.config.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, isThis)
+		err := c.Client.In(pod.Namespace).Pods().Delete(ctx, pod.Name, isThis)
 		switch {
 		case err == nil:
-			c.config.Recorder.Eventf(v.job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
+			c.Recorder.Eventf(v.job, corev1.EventTypeNormal, "SuccessfulDelete", "Deleted pod: %s", pod.Name)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone
 		default:
 			if clientv1.IsRefusal(err) {
-				c.config.Recorder.Eventf(v.job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %s", err)
+				c.Recorder.Eventf(v.job, corev1.EventTypeWarning, "FailedDelete", "Error deleting: %s", err)
 			}
 			return nil, err
 		}
@@ -157,10 +157,10 @@ func (c *JobController) expire(ctx context.Context, job *batchv1.Job) (acted boo
 		return false, nil
 	}
 	if wait := time.Until(over.LastTransitionTime.Add(time.Duration(*seconds) * time.Second)); wait > 0 {
-		c.queue.AddAfter(cache.Key(job), wait)
+		c.Queue.AddAfter(cache.Key(job), wait)
 		return false, nil
 	}
-	err = c.config.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
+	err = c.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
 		PropagationPolicy: new(metav1.DeletePropagationForeground),
 		Preconditions:     &metav1.Preconditions{UID: &job.UID, ResourceVersion: &job.ResourceVersion}})
 	if err != nil {

@@ -26,10 +26,10 @@ func (r *remains) isEmpty() bool { return len(r.objects) == 0 && len(r.errs) == 
 // deleteAll deletes all objects in a namespace: the pods first, as they may use the others until they have ended.
 func (n *NamespaceController) deleteAll(ctx context.Context, namespace string) *remains {
 	left := &remains{objects: map[string]int{}, finalizers: map[string]int{}}
-	resources := n.config.Resources()
-	if n.config.Others != nil {
+	resources := n.Resources()
+	if n.Others != nil {
 		var others []metav1.APIResource
-		others, left.stale = n.config.Others()
+		others, left.stale = n.Others()
 		resources = slices.Concat(resources, slices.DeleteFunc(others, func(r metav1.APIResource) bool {
 			return slices.Contains(left.stale, schema.GroupVersion{Group: r.Group, Version: r.Version})
 		}))
@@ -52,7 +52,7 @@ func (n *NamespaceController) deleteAll(ctx context.Context, namespace string) *
 // deleteIn deletes the objects of a resource in a namespace, and adds those that are left.
 func (n *NamespaceController) deleteIn(ctx context.Context, namespace string, resource metav1.APIResource, left *remains) error {
 	at := clientv1.ResourceOf(resource)
-	objects := n.config.Client.In(namespace).Metadata(at)
+	objects := n.Client.In(namespace).Metadata(at)
 	list, err := objects.List(ctx, metav1.ListOptions{})
 	if err == nil && len(list.Items) > 0 {
 		if err := deleteEach(ctx, objects, resource, list.Items); err != nil {

@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 )
 
@@ -42,15 +43,16 @@ type Config struct {
 // NamespaceController empties and removes the namespaces that are being deleted. Its work can be interrupted at any
 // moment and repeated, also by several controllers at once.
 type NamespaceController struct {
-	config Config
-	synced func() bool
-	queue  *workqueue.Queue // of namespaces
+	*controller.Loop // over namespaces
+	grace            time.Duration
 }
 
 // NewNamespaceController returns a controller that has its handler at the informers. They must be run by the caller.
 func NewNamespaceController(config Config) *NamespaceController {
-	n := &NamespaceController{config: config, queue: workqueue.New("namespace controller")}
-	n.synced = config.Informers.Namespaces().AddHandler(cache.Handler[*corev1.Namespace]{
+	n := &NamespaceController{grace: config.Grace}
+	n.Loop = controller.NewLoop(controller.Config{Client: config.Client, Resources: config.Resources, Others: config.Others, Around: config.Around},
+		"namespace controller", n.sync)
+	controller.Handle(n.Loop, config.Informers.Namespaces(), cache.Handler[*corev1.Namespace]{
 		OnAdd: n.changed, OnUpdate: func(old, namespace *corev1.Namespace) {
 			if old.DeletionTimestamp == nil || old == namespace { // its own changes of the status are no reason to look again
 				n.changed(namespace)
@@ -60,23 +62,15 @@ func NewNamespaceController(config Config) *NamespaceController {
 	return n
 }
 
-// Run works with a number of workers until the context ends. It is called once.
-func (n *NamespaceController) Run(ctx context.Context, workers int) {
-	if !cache.WaitForSync(ctx, n.synced) {
-		return
-	}
-	n.queue.Run(ctx, workers, workqueue.Sync(n.sync).Inside(n.config.Around))
-}
-
 func (n *NamespaceController) changed(namespace *corev1.Namespace) {
 	if namespace.DeletionTimestamp != nil {
-		n.queue.AddAfter(namespace.Name, n.config.Grace)
+		n.Queue.AddAfter(namespace.Name, n.grace)
 	}
 }
 
 // sync deletes what is in a namespace, and the namespace when nothing is left.
 func (n *NamespaceController) sync(ctx context.Context, name string) error {
-	namespace, err := n.config.Client.Namespaces().Get(ctx, name)
+	namespace, err := n.Client.Namespaces().Get(ctx, name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
@@ -88,13 +82,13 @@ func (n *NamespaceController) sync(ctx context.Context, name string) error {
 	left := n.deleteAll(ctx, name)
 	if namespace, err = n.report(ctx, namespace, left); err == nil && left.isEmpty() {
 		namespace.Spec.Finalizers = slices.DeleteFunc(namespace.Spec.Finalizers, func(finalizer corev1.FinalizerName) bool { return finalizer == corev1.FinalizerKubernetes })
-		_, err = n.config.Client.Namespaces().Finalize(ctx, namespace)
+		_, err = n.Client.Namespaces().Finalize(ctx, namespace)
 	}
 	switch {
 	case apierrors.IsNotFound(err), err == nil && left.isEmpty(): // another controller may have been faster
 		return nil
 	case err == nil, apierrors.IsConflict(err):
-		n.queue.AddAfter(name, pauseAfter(namespace, time.Now()))
+		n.Queue.AddAfter(name, pauseAfter(namespace, time.Now()))
 		return nil
 	}
 	return err
@@ -113,5 +107,5 @@ func (n *NamespaceController) report(ctx context.Context, namespace *corev1.Name
 	if !setConditions(&namespace.Status, left, time.Now()) {
 		return namespace, nil
 	}
-	return n.config.Client.Namespaces().UpdateStatus(ctx, namespace)
+	return n.Client.Namespaces().UpdateStatus(ctx, namespace)
 }

@@ -1,10 +1,14 @@
 package node
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kube2014/pkg/util"
 )
 
 // nodeHealth has the times when the heartbeats of kubelets changed, by our own clock. It also has
@@ -100,12 +104,7 @@ func (h *nodeHealth) mayDelete() bool {
 }
 
 func nodeCondition(node *corev1.Node, conditionType corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == conditionType {
-			return &node.Status.Conditions[i]
-		}
-	}
-	return nil
+	return util.Find(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == conditionType })
 }
 
 // markConditions makes the conditions Unknown that a kubelet writes. It reports whether one was not.
@@ -121,4 +120,46 @@ func markConditions(conditions []corev1.NodeCondition, now metav1.Time) (changed
 		}
 	}
 	return changed
+}
+
+// conditionTaints has the taints that keep pods away while a condition has a status.
+var conditionTaints = []struct {
+	condition corev1.NodeConditionType
+	status    corev1.ConditionStatus
+	taint     string
+}{
+	{corev1.NodeReady, corev1.ConditionFalse, corev1.TaintNodeNotReady},
+	{corev1.NodeReady, corev1.ConditionUnknown, corev1.TaintNodeUnreachable},
+	{corev1.NodeMemoryPressure, corev1.ConditionTrue, corev1.TaintNodeMemoryPressure},
+	{corev1.NodeDiskPressure, corev1.ConditionTrue, corev1.TaintNodeDiskPressure},
+	{corev1.NodePIDPressure, corev1.ConditionTrue, corev1.TaintNodePIDPressure},
+	{corev1.NodeNetworkUnavailable, corev1.ConditionTrue, corev1.TaintNodeNetworkUnavailable},
+}
+
+// taintsOf returns the taints that a node should have: those of its conditions, and others that it has. A node that
+// never had a kubelet keeps its own.
+func taintsOf(node *corev1.Node) []corev1.Taint {
+	if nodeCondition(node, corev1.NodeReady) == nil {
+		return node.Spec.Taints
+	}
+	wanted := map[string]bool{corev1.TaintNodeUnschedulable: node.Spec.Unschedulable}
+	for _, row := range conditionTaints {
+		condition := nodeCondition(node, row.condition)
+		wanted[row.taint] = condition != nil && condition.Status == row.status
+	}
+	has := map[string]bool{}
+	taints := slices.DeleteFunc(slices.Clone(node.Spec.Taints), func(taint corev1.Taint) bool {
+		isWanted, isOfCondition := wanted[taint.Key]
+		if !isOfCondition || taint.Effect != corev1.TaintEffectNoSchedule {
+			return false
+		}
+		has[taint.Key] = true
+		return !isWanted
+	})
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if wanted[key] && !has[key] {
+			taints = append(taints, corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule})
+		}
+	}
+	return taints
 }

@@ -2,6 +2,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,12 +51,8 @@ type NodeController struct {
 
 // NewNodeController returns a controller that uses the informers. They must be run by the caller.
 func NewNodeController(config Config) *NodeController {
-	if config.MonitorPeriod <= 0 {
-		config.MonitorPeriod = 5 * time.Second
-	}
-	if config.MonitorGracePeriod <= 0 {
-		config.MonitorGracePeriod = 40 * time.Second
-	}
+	config.MonitorPeriod = cmp.Or(config.MonitorPeriod, 5*time.Second)
+	config.MonitorGracePeriod = cmp.Or(config.MonitorGracePeriod, 40*time.Second)
 	return &NodeController{config: config, pods: config.Informers.Pods(), health: newNodeHealth(config.MonitorGracePeriod)}
 }
 

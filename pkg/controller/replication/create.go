@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,18 +26,6 @@ import (
 // first manager reaches the server even later, it mostly has the name that the next one requests
 // too, since both take the lowest free numbers. Only if a lower number became free in between, there
 // is one pod too many, until it is seen. The same holds for two managers at a time.
-
-// maxPodPrefix is how much of an object's name is in the names of its pods: with up to five
-// digits they are as long as a host name may be, 63 bytes.
-const maxPodPrefix = 57
-
-// podPrefix returns what the names of an object's pods begin with, before the number.
-func podPrefix(name string) string {
-	if len(name) > maxPodPrefix {
-		name = strings.TrimRight(name[:maxPodPrefix], "-.")
-	}
-	return name + "-"
-}
 
 // plan returns the pods of an object that count, and the names of missing ones, at most burstReplicas. The names are
 // looked for first: a pod that comes meanwhile counts, whether its name was passed over or not. The error is controller.ErrStale if
@@ -75,7 +62,7 @@ func (m *ReplicationManager) freeNames(s *set, count int) (names []string) {
 	if count > 0 && unsettled != "" && isFree(unsettled) {
 		names = append(names, unsettled)
 	}
-	prefix := podPrefix(s.GetName())
+	prefix := controller.PodPrefix(s.GetName(), "-")
 	for number := 1; len(names) < count; number++ {
 		if name := prefix + strconv.Itoa(number); name != unsettled && isFree(name) {
 			names = append(names, name)
@@ -109,7 +96,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 		return err
 	}
 	if failed == nil {
-		m.queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
+		m.Queue.Add(cache.Key(s)) // more may be missing, also one of these: handlers do not see a pod that came and went
 	}
 	return failed
 }
@@ -117,7 +104,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 // createPod creates the pod of a name. With controller.ErrStale the name was taken: by the pod that it
 // returns, or by one that is gone again.
 func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string) (*corev1.Pod, error) {
-	pods := m.config.Client.In(s.GetNamespace()).Pods()
+	pods := m.Client.In(s.GetNamespace()).Pods()
 	pod, err := pods.Create(ctx, m.podOf(s, name))
 	isTaken := apierrors.IsAlreadyExists(err)
 	if isTaken {
@@ -128,9 +115,9 @@ func (m *ReplicationManager) createPod(ctx context.Context, s *set, name string)
 	case isTaken && (err == nil || apierrors.IsNotFound(err)):
 		return pod, controller.ErrStale
 	case err == nil:
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: %s", name)
 	case clientv1.IsAnswer(err) && !isOfNamespace(err):
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
+		m.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: %s", err)
 		err = failure{failedCreate, err}
 	}
 	return pod, err
@@ -149,4 +136,24 @@ func (m *ReplicationManager) podOf(s *set, name string) *corev1.Pod {
 			Finalizers: template.Finalizers, OwnerReferences: []metav1.OwnerReference{m.controllerReference(s)}},
 		Spec: template.Spec,
 	}
+}
+
+// noteAnswer records the result of a request to create a pod of an object. A refusal says nothing
+// about an earlier request for the same pod: a quota may be full because of that.
+func (m *ReplicationManager) noteAnswer(s *set, pod string, err error) {
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		m.unsettled.Delete(s.GetUID())
+	case !clientv1.IsRefusal(err):
+		m.unsettled.Store(s.GetUID(), pod)
+	}
+}
+
+// unsettledOf returns the name of the last requested pod if it is unknown whether it was created, or
+// nothing.
+func (m *ReplicationManager) unsettledOf(s *set) string {
+	if name, exists := m.unsettled.Load(s.GetUID()); exists {
+		return name.(string)
+	}
+	return ""
 }

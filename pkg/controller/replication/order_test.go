@@ -13,6 +13,7 @@ import (
 
 	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 )
 
 var noonOfReplication = time.Date(2014, 6, 10, 12, 0, 0, 0, time.UTC)
@@ -126,7 +127,7 @@ func TestTheNamesOfPodsStayValid(t *testing.T) {
 		long + "x.y":   long[:56] + "-",
 		long + "-more": long[:56] + "-",
 	} {
-		assert.Equal(t, want, podPrefix(name), name)
+		assert.Equal(t, want, controller.PodPrefix(name, "-"), name)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/util/workqueue"
 )
 
 // Config is what a ReplicationManager needs.
@@ -33,12 +32,10 @@ const (
 
 // ReplicationManager gives each replication controller, or each replica set, as many pods as it wants.
 type ReplicationManager struct {
-	config         Config
+	*controller.Loop
 	kind           kind
 	pods           *cache.SharedInformer[*corev1.Pod]
 	ownerNameIndex string // the name of an index of the pods: namespace and name of their controllers of this kind
-	synced         []func() bool
-	queue          *workqueue.Queue
 	keyOfOwner     cache.IndexFunc[*corev1.Pod]
 	unsettled      sync.Map // by the uid of an object, the name of a pod that was requested without an answer
 }
@@ -55,21 +52,15 @@ func NewReplicaSetController(config Config) *ReplicationManager {
 }
 
 func newManager(config Config, name string, kind kind) *ReplicationManager {
-	m := &ReplicationManager{config: config, kind: kind, pods: config.Informers.Pods(), queue: workqueue.New(name), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](kind.versionKind()),
+	m := &ReplicationManager{kind: kind, pods: config.Informers.Pods(), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](kind.versionKind()),
 		ownerNameIndex: "replication: key of the " + kind.versionKind().Kind}
+	m.Loop = controller.NewLoop(config, name, m.sync)
 	m.pods.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	m.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
 	m.pods.Store().AddIndex(m.ownerNameIndex, m.keyOfOwner)
-	m.synced = []func() bool{
-		kind.addHandler(m.queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }),
-		m.pods.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted}),
-	}
+	m.WaitFor(kind.addHandler(m.Queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }))
+	controller.Handle(m.Loop, m.pods, cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted})
 	return m
-}
-
-// Run syncs objects with a number of workers until the context ends. It is called once.
-func (m *ReplicationManager) Run(ctx context.Context, workers int) {
-	m.config.Run(ctx, workers, m.queue, m.sync, m.synced)
 }
 
 func (m *ReplicationManager) podChanged(old, pod *corev1.Pod) {
@@ -105,7 +96,7 @@ func uidOfOwner(pod *corev1.Pod) types.UID {
 // statusChanged queues the controller of a pod that counts as before.
 func (m *ReplicationManager) statusChanged(pod *corev1.Pod) {
 	for _, key := range m.keyOfOwner(pod) {
-		m.queue.AddAfter(key, statusPause)
+		m.Queue.AddAfter(key, statusPause)
 	}
 }
 
@@ -113,13 +104,13 @@ func (m *ReplicationManager) statusChanged(pod *corev1.Pod) {
 func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 	if metav1.GetControllerOfNoCopy(pod) != nil {
 		for _, key := range m.keyOfOwner(pod) {
-			m.queue.Add(key)
+			m.Queue.Add(key)
 		}
 		return
 	}
 	for _, s := range m.kind.cachedIn(pod.Namespace) {
 		if s.selects(pod) {
-			m.queue.Add(cache.Key(s))
+			m.Queue.Add(cache.Key(s))
 		}
 	}
 }
@@ -136,7 +127,7 @@ func (m *ReplicationManager) sync(ctx context.Context, key string) error {
 	}
 	err := m.updateStatus(ctx, s, managed)
 	if errors.Is(managed, controller.ErrStale) || errors.Is(err, controller.ErrStale) {
-		m.queue.AddAfter(key, controller.StalePause)
+		m.Queue.AddAfter(key, controller.StalePause)
 	}
 	return errors.Join(unlessStale(managed), unlessStale(err))
 }
@@ -171,7 +162,7 @@ func (m *ReplicationManager) manage(ctx context.Context, s *set) error {
 	case surplus > 0:
 		return m.deletePods(ctx, s, m.victims(s, active, min(surplus, burstReplicas)))
 	case !s.makesItsOwn(): // as June 2014 allows: its pods would not count, so it would create more without end
-		m.config.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: `selector` does not match template `labels`")
+		m.Recorder.Eventf(s.Object, corev1.EventTypeWarning, failedCreate, "Error creating: `selector` does not match template `labels`")
 		return nil
 	}
 	return m.createPods(ctx, s, names)
@@ -193,4 +184,29 @@ func (m *ReplicationManager) lookAhead(s *set) error {
 		return controller.ErrStale
 	}
 	return nil
+}
+
+// claim adopts the pods that a controller selects and that have no controller, or a deleted one of the
+// same name. It releases its own that it does not select any more. Pods that are being deleted, or have ended, stay as they
+// are. After an error, the number of its pods is unknown.
+func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
+	owners := controller.Claims(m.pods.Store(), s, m.kind.versionKind(), controller.IsActive, s.selects)
+	for _, pod := range m.pods.Store().ByIndex(m.ownerNameIndex, cache.Key(s)) { // as kubectl replace --force leaves them
+		if deleted := metav1.GetControllerOfNoCopy(pod).UID; deleted != s.GetUID() && controller.IsActive(pod) && s.selects(pod) {
+			others := controller.WithoutOwner(controller.WithoutOwner(pod.OwnerReferences, s.GetUID()), deleted)
+			owners[pod] = append(others, m.controllerReference(s))
+		}
+	}
+	if len(owners) == 0 {
+		return nil
+	}
+	if err := m.confirm(ctx, s); err != nil {
+		return err
+	}
+	return controller.SetOwners(ctx, m.Client.In(s.GetNamespace()).Pods().Resource, m.pods, owners)
+}
+
+// controllerReference refers to the controller of a pod.
+func (m *ReplicationManager) controllerReference(s *set) metav1.OwnerReference {
+	return *metav1.NewControllerRef(s, m.kind.versionKind())
 }

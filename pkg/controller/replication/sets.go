@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -101,22 +102,17 @@ func replicaSets(c *clientv1.Client, i *informers.Informers) kind {
 }
 
 func newSet(object clientv1.Object, replicas *int32, selector labels.Selector, template *corev1.PodTemplateSpec, minReadySeconds int32, status appsv1.ReplicaSetStatus) *set {
-	s := &set{Object: object, replicas: 1, selector: selector, template: template, minReady: time.Duration(minReadySeconds) * time.Second, status: status}
-	if replicas != nil {
-		s.replicas = int(*replicas)
-	}
-	return s
+	return &set{Object: object, replicas: int(*cmp.Or(replicas, new(int32(1)))), selector: selector, template: template,
+		minReady: time.Duration(minReadySeconds) * time.Second, status: status}
 }
 
 func (k kindOf[T]) versionKind() schema.GroupVersionKind { return k.GroupVersionKind }
 
 func (k kindOf[T]) addHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool) {
 	k.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	return k.informer.AddHandler(cache.Handler[T]{
-		OnAdd:    func(object T) { seen(cache.Key(object)) },
-		OnUpdate: func(_, object T) { seen(cache.Key(object)) },
-		OnDelete: func(object T) { deleted(object.GetUID()) },
-	})
+	handler := cache.OnChange(func(object T) { seen(cache.Key(object)) })
+	handler.OnDelete = func(object T) { deleted(object.GetUID()) }
+	return k.informer.AddHandler(handler)
 }
 
 func (k kindOf[T]) cached(key string) *set {

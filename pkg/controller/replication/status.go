@@ -35,7 +35,7 @@ func (m *ReplicationManager) updateStatus(ctx context.Context, s *set, managed e
 	now := time.Now()
 	status, next := statusOf(s, m.ownPods(s), now)
 	if next > 0 {
-		m.queue.AddAfter(cache.Key(s), next)
+		m.Queue.AddAfter(cache.Key(s), next)
 	}
 	status.Conditions = conditionsAfter(managed, s.status.Conditions, now)
 	return m.kind.writeStatus(ctx, s, status)

@@ -17,7 +17,7 @@ import (
 
 // find returns a resource with objects in namespaces that the server has, and whether there is one.
 func (c *ResourceQuotaController) find(wanted schema.GroupResource) (schema.GroupVersionResource, bool) {
-	for _, r := range c.config.Resources() {
+	for _, r := range c.Resources() {
 		if at := clientv1.ResourceOf(r); at.GroupResource() == wanted && r.Namespaced {
 			return at, true
 		}

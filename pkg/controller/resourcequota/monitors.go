@@ -63,7 +63,7 @@ func (m *monitors) checkLocked(one *monitor) {
 	case exists && one.stop == nil:
 		var ctx context.Context
 		ctx, one.stop = context.WithCancel(m.ctx)
-		go cache.Reflect(ctx, "resource quota controller: "+one.resource.String(), m.controller.config.Client.Metadata(at), cache.Sink[*metav1.PartialObjectMetadata](one))
+		go cache.Reflect(ctx, "resource quota controller: "+one.resource.String(), m.controller.Client.Metadata(at), cache.Sink[*metav1.PartialObjectMetadata](one))
 	case !exists && one.stop != nil:
 		one.stop()
 		one.stop = nil
@@ -80,7 +80,7 @@ func (m *monitor) enqueue(namespace string, pause time.Duration) {
 	}
 	for _, one := range some {
 		if len(quota.Names(one, m.resource)) > 0 {
-			m.controller.queue.AddAfter(cache.Key(one), pause)
+			m.controller.Queue.AddAfter(cache.Key(one), pause)
 		}
 	}
 }

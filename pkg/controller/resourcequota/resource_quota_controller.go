@@ -11,21 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // Config is what a ResourceQuotaController needs.
-type Config struct {
-	Client *clientv1.Client
-	// Resources returns the resources whose objects can be listed and deleted, at present.
-	Resources func() []metav1.APIResource
-	// Around is put around the work on one quota, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 const (
 	// resyncPeriod is how often all quotas are counted again.
@@ -39,22 +31,20 @@ const (
 // ResourceQuotaController keeps the status of quotas. It counts what the server lists, and writes it only if the quota
 // has not changed since. Its work can be interrupted at any moment and repeated, also by several controllers at once.
 type ResourceQuotaController struct {
-	config   Config
-	quotas   *cache.SharedInformer[*corev1.ResourceQuota]
-	synced   func() bool
-	queue    *workqueue.Queue // of quotas
-	monitors *monitors
+	*controller.Loop // over quotas
+	quotas           *cache.SharedInformer[*corev1.ResourceQuota]
+	monitors         *monitors
 }
 
 // NewResourceQuotaController returns a controller.
 func NewResourceQuotaController(config Config) *ResourceQuotaController {
-	const name = "resource quota controller"
-	c := &ResourceQuotaController{config: config, queue: workqueue.New(name)}
+	c := &ResourceQuotaController{}
+	c.Loop = controller.NewLoop(config, "resource quota controller", c.sync)
 	c.monitors = &monitors{controller: c, all: map[string]*monitor{}}
-	c.quotas = cache.NewSharedInformer(name, config.Client.ResourceQuotas().Everywhere(), resyncPeriod)
+	c.quotas = controller.Own(c.Loop, config.Client.ResourceQuotas().Everywhere(), resyncPeriod)
 	c.quotas.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	add := func(quota *corev1.ResourceQuota) { c.queue.Add(cache.Key(quota)) }
-	c.synced = c.quotas.AddHandler(cache.Handler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
+	add := func(quota *corev1.ResourceQuota) { c.Queue.Add(cache.Key(quota)) }
+	controller.Handle(c.Loop, c.quotas, cache.Handler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
 		isOwn := equality.Semantic.DeepEqual(quota.Spec, old.Spec) && equality.Semantic.DeepEqual(quota.Spec.Hard, quota.Status.Hard)
 		if old == quota || !isOwn { // a change of what is used is that of the plugin, or its own
 			add(quota)
@@ -66,18 +56,14 @@ func NewResourceQuotaController(config Config) *ResourceQuotaController {
 // Run works with a number of workers until the context ends. It is called once.
 func (c *ResourceQuotaController) Run(ctx context.Context, workers int) {
 	c.monitors.ctx = ctx
-	go c.quotas.Run(ctx)
-	if !cache.WaitForSync(ctx, c.synced) {
-		return
-	}
 	go c.monitors.checkForever(ctx)
-	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
+	c.Loop.Run(ctx, workers)
 }
 
 // sync counts what is used of a quota, and writes it into its status if that differs.
 func (c *ResourceQuotaController) sync(ctx context.Context, key string) error {
 	namespace, name, _ := strings.Cut(key, "/")
-	client := c.config.Client.In(namespace)
+	client := c.Client.In(namespace)
 	quota, err := client.ResourceQuotas().Get(ctx, name)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -95,11 +81,5 @@ func (c *ResourceQuotaController) sync(ctx context.Context, key string) error {
 	}
 	quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: used}
 	_, err = client.ResourceQuotas().UpdateStatus(ctx, quota)
-	switch {
-	case apierrors.IsConflict(err): // something was created meanwhile
-		c.queue.AddAfter(key, deletionPause)
-	case !apierrors.IsNotFound(err):
-		return err
-	}
-	return nil
+	return c.Outrun(key, deletionPause, err) // after a conflict, something was created meanwhile
 }

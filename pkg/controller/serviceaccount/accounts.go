@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
+	"kube2014/pkg/controller"
 )
 
 // ServiceAccountsController keeps the service account default in each namespace. Its work can be repeated, also by
@@ -51,9 +52,9 @@ type RootCAPublisher struct {
 func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 	own, annotations := newCertificate(certificate), map[string]string{rootCAAnnotation: rootCADescription}
 	c := newInEachNamespace(config, "root CA publisher", RootCAName, config.Client.ConfigMaps().Everywhere())
-	c.synced = append(c.synced, config.Informers.Namespaces().AddHandler(cache.Handler[*corev1.Namespace]{
+	controller.Handle(c.Loop, config.Informers.Namespaces(), cache.Handler[*corev1.Namespace]{
 		OnDelete: func(namespace *corev1.Namespace) { own.forget(namespace.Name) },
-	}))
+	})
 	c.ensure = func(ctx context.Context, namespace string, object *corev1.ConfigMap, exists bool) (err error) {
 		configs := config.Client.In(namespace).ConfigMaps()
 		data := map[string]string{rootCAKey: certificate}
@@ -71,10 +72,7 @@ func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 		}
 		object = object.DeepCopy()
 		object.Data, object.BinaryData = data, nil
-		if object.Annotations == nil {
-			object.Annotations = map[string]string{}
-		}
-		object.Annotations[rootCAAnnotation] = rootCADescription
+		metav1.SetMetaDataAnnotation(&object.ObjectMeta, rootCAAnnotation, rootCADescription)
 		if _, err = configs.Update(ctx, object); err == nil {
 			own.note(namespace, data[rootCAKey])
 		}

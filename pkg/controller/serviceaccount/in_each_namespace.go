@@ -8,60 +8,37 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // Config is what the controllers need.
-type Config struct {
-	Client    *clientv1.Client
-	Informers *informers.Informers
-	// Around is put around the work on one namespace, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
-// retryPause is the pause before a retry after a conflict. By then the informer has probably seen what another client
-// has written.
+// retryPause is the pause before a retry after a conflict.
 const retryPause = 100 * time.Millisecond
 
 // inEachNamespace keeps one object of a name in each namespace.
 type inEachNamespace[T clientv1.Object] struct {
-	config     Config
-	name       string // of the object
-	objects    *cache.SharedInformer[T]
-	namespaces *cache.Store[*corev1.Namespace]
-	synced     []func() bool
-	queue      *workqueue.Queue // of namespaces
+	*controller.Loop        // over namespaces
+	name             string // of the object
+	objects          *cache.SharedInformer[T]
+	namespaces       *cache.Store[*corev1.Namespace]
 	// ensure creates or updates the object, which may be missing.
 	ensure func(ctx context.Context, namespace string, object T, exists bool) error
 }
 
 // newInEachNamespace returns a controller of the objects of a source that have the name.
-func newInEachNamespace[T clientv1.Object](config Config, controller, name string, source cache.ListerWatcher[T]) *inEachNamespace[T] {
-	e := &inEachNamespace[T]{config: config, name: name, queue: workqueue.New(controller), namespaces: config.Informers.Namespaces().Store()}
-	e.objects = cache.NewSharedInformer(controller, cache.Select(source, "", "metadata.name="+name), 0)
-	add := func(object T) { e.queue.Add(object.GetNamespace()) }
-	addNamespace := func(namespace *corev1.Namespace) { e.queue.Add(namespace.Name) }
-	e.synced = []func() bool{
-		e.objects.AddHandler(cache.Handler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add}),
-		config.Informers.Namespaces().AddHandler(cache.Handler[*corev1.Namespace]{
-			OnAdd: addNamespace, OnUpdate: func(_, namespace *corev1.Namespace) { addNamespace(namespace) },
-		}),
-	}
+func newInEachNamespace[T clientv1.Object](config Config, loop, name string, source cache.ListerWatcher[T]) *inEachNamespace[T] {
+	e := &inEachNamespace[T]{name: name, namespaces: config.Informers.Namespaces().Store()}
+	e.Loop = controller.NewLoop(config, loop, e.sync)
+	e.objects = controller.Own(e.Loop, cache.Select(source, "", "metadata.name="+name), 0)
+	add := func(object T) { e.Queue.Add(object.GetNamespace()) }
+	controller.Handle(e.Loop, e.objects, cache.Handler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add})
+	controller.Handle(e.Loop, config.Informers.Namespaces(), cache.OnChange(func(namespace *corev1.Namespace) { e.Queue.Add(namespace.Name) }))
 	return e
-}
-
-// Run works with a number of workers until the context ends. It is called once.
-func (e *inEachNamespace[T]) Run(ctx context.Context, workers int) {
-	go e.objects.Run(ctx)
-	if !cache.WaitForSync(ctx, append(e.synced, e.objects.HasSynced)...) {
-		return
-	}
-	e.queue.Run(ctx, workers, workqueue.Sync(e.sync).Inside(e.config.Around))
 }
 
 // sync ensures the object of a namespace, unless that is gone or being deleted.
@@ -71,13 +48,5 @@ func (e *inEachNamespace[T]) sync(ctx context.Context, name string) error {
 		return nil
 	}
 	object, exists := e.objects.Store().Get(cache.KeyOf(name, e.name))
-	err := e.ensure(ctx, name, object, exists)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		e.queue.AddAfter(name, retryPause)
-	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause): // the namespace is gone, or about to be
-	default:
-		return err
-	}
-	return nil
+	return e.Outrun(name, retryPause, e.ensure(ctx, name, object, exists))
 }

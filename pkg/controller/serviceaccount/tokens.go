@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // Signer returns a token of a service account that is valid as long as a secret holds it.
@@ -22,54 +22,36 @@ type Signer func(namespace, account string, uid types.UID, secret string) (token
 // TokensController fills the secrets of type kubernetes.io/service-account-token with a token, and deletes those whose
 // service account is gone. Its work can be repeated, also by several controllers at once.
 type TokensController struct {
-	config      Config
-	sign        Signer
-	certificate *certificate
-	secrets     *cache.SharedInformer[*corev1.Secret]
-	accounts    *cache.SharedInformer[*metav1.PartialObjectMetadata]
-	synced      []func() bool
-	queue       *workqueue.Queue // of keys of secrets, followed by a slash and the name of the account
+	*controller.Loop // over keys of secrets, followed by a slash and the name of the account
+	sign             Signer
+	certificate      *certificate
+	secrets          *cache.SharedInformer[*corev1.Secret]
+	accounts         *cache.SharedInformer[*metav1.PartialObjectMetadata]
 }
 
 const ofAccount = "account" // the index of secrets by the keys of their accounts
 
 // NewTokensController returns a controller that also puts a certificate in PEM into the secrets, unless it is "".
 func NewTokensController(config Config, sign Signer, certificate string) *TokensController {
-	const name = "service account token controller"
-	c := &TokensController{config: config, sign: sign, certificate: newCertificate(certificate), queue: workqueue.New(name)}
-	c.secrets = cache.NewSharedInformer(name, cache.Select(config.Client.Secrets().Everywhere(), "", "type="+string(corev1.SecretTypeServiceAccountToken)), 0)
+	c := &TokensController{sign: sign, certificate: newCertificate(certificate)}
+	c.Loop = controller.NewLoop(config, "service account token controller", c.sync)
+	c.secrets = controller.Own(c.Loop, cache.Select(config.Client.Secrets().Everywhere(), "", "type="+string(corev1.SecretTypeServiceAccountToken)), 0)
 	c.secrets.Store().AddIndex(ofAccount, func(secret *corev1.Secret) []string {
 		return []string{cache.KeyOf(secret.Namespace, accountOf(secret))}
 	})
-	c.accounts = cache.NewSharedInformer(name, config.Client.Metadata(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), 0)
-	add := func(secret *corev1.Secret) { c.queue.Add(cache.Key(secret) + "/" + accountOf(secret)) }
+	c.accounts = controller.Own(c.Loop, config.Client.Metadata(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), 0)
+	add := func(secret *corev1.Secret) { c.Queue.Add(cache.Key(secret) + "/" + accountOf(secret)) }
 	addAll := func(account *metav1.PartialObjectMetadata) {
 		for _, secret := range c.secrets.Store().ByIndex(ofAccount, cache.Key(account)) {
 			add(secret)
 		}
 	}
-	c.synced = []func() bool{
-		c.secrets.AddHandler(cache.Handler[*corev1.Secret]{OnAdd: add, OnUpdate: func(_, secret *corev1.Secret) { add(secret) }, OnDelete: add}),
-		c.accounts.AddHandler(cache.Handler[*metav1.PartialObjectMetadata]{OnDelete: addAll, OnUpdate: func(old, account *metav1.PartialObjectMetadata) {
-			if old.UID != account.UID {
-				addAll(account)
-			}
-		}}),
-	}
+	controller.Handle(c.Loop, c.secrets, cache.OnAny(add))
+	controller.Handle(c.Loop, c.accounts, cache.Handler[*metav1.PartialObjectMetadata]{OnDelete: addAll})
 	return c
 }
 
 func accountOf(secret *corev1.Secret) string { return secret.Annotations[corev1.ServiceAccountNameKey] }
-
-// Run works with a number of workers until the context ends. It is called once.
-func (c *TokensController) Run(ctx context.Context, workers int) {
-	go c.secrets.Run(ctx)
-	go c.accounts.Run(ctx)
-	if !cache.WaitForSync(ctx, c.synced...) {
-		return
-	}
-	c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
-}
 
 // sync fills or deletes a secret. If that is gone, the account does not name it any more. Who changes an object meanwhile
 // causes another sync.
@@ -92,7 +74,7 @@ func (c *TokensController) sync(ctx context.Context, key string) error {
 
 // keep fills a secret, or deletes it if its account is gone.
 func (c *TokensController) keep(ctx context.Context, secret *corev1.Secret) error {
-	in, name, uid := c.config.Client.In(secret.Namespace), accountOf(secret), types.UID(secret.Annotations[corev1.ServiceAccountUIDKey])
+	in, name, uid := c.Client.In(secret.Namespace), accountOf(secret), types.UID(secret.Annotations[corev1.ServiceAccountUIDKey])
 	var account *corev1.ServiceAccount
 	err := error(apierrors.NewNotFound(corev1.Resource("serviceaccounts"), name))
 	if len(apivalidation.ValidateServiceAccountName(name, false)) == 0 {
@@ -144,7 +126,7 @@ func (c *TokensController) forget(ctx context.Context, namespace, name, of strin
 		return nil
 	}
 	isIt := func(secret corev1.ObjectReference) bool { return secret.Name == name }
-	accounts := c.config.Client.In(namespace).ServiceAccounts()
+	accounts := c.Client.In(namespace).ServiceAccounts()
 	account, err := accounts.Get(ctx, of)
 	if err != nil || !slices.ContainsFunc(account.Secrets, isIt) {
 		return err

@@ -7,50 +7,28 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
-// Config is what a StatusController needs.
-type Config struct {
-	Client *clientv1.Client
-	// Resources returns what the server serves, with groups and versions.
-	Resources func() []metav1.APIResource
-	// Around is put around the work on one policy, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+// Config is what a StatusController needs. Its Resources are all that the server serves, with groups and versions.
+type Config = controller.Config
 
 // StatusController keeps the status of policies. Its work can be interrupted at any moment and repeated, also by several
 // controllers at once.
 type StatusController struct {
-	config   Config
-	policies *cache.SharedInformer[*admissionregistrationv1.ValidatingAdmissionPolicy]
-	synced   func() bool
-	queue    *workqueue.Queue // of the names of policies
+	*controller.Loop // over the names of policies
+	policies         *cache.SharedInformer[*admissionregistrationv1.ValidatingAdmissionPolicy]
 }
 
 // NewStatusController returns a controller.
 func NewStatusController(config Config) *StatusController {
-	const name = "validating admission policy status controller"
-	c := &StatusController{config: config, policies: cache.NewSharedInformer(name, config.Client.ValidatingAdmissionPolicies(), 0), queue: workqueue.New(name)}
-	c.synced = c.policies.AddHandler(cache.Handler[*admissionregistrationv1.ValidatingAdmissionPolicy]{
-		OnAdd: c.add, OnUpdate: func(_, policy *admissionregistrationv1.ValidatingAdmissionPolicy) { c.add(policy) }})
+	c := &StatusController{}
+	c.Loop = controller.NewLoop(config, "validating admission policy status controller", c.sync)
+	c.policies = controller.Own(c.Loop, config.Client.ValidatingAdmissionPolicies(), 0)
+	controller.Handle(c.Loop, c.policies, cache.OnChange(func(policy *admissionregistrationv1.ValidatingAdmissionPolicy) { c.Queue.Add(policy.Name) }))
 	return c
-}
-
-func (c *StatusController) add(policy *admissionregistrationv1.ValidatingAdmissionPolicy) {
-	c.queue.Add(policy.Name)
-}
-
-// Run works with a number of workers until the context ends. It is called once.
-func (c *StatusController) Run(ctx context.Context, workers int) {
-	go c.policies.Run(ctx)
-	if cache.WaitForSync(ctx, c.synced) {
-		c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
-	}
 }
 
 func (c *StatusController) sync(ctx context.Context, name string) error {
@@ -65,7 +43,7 @@ func (c *StatusController) sync(ctx context.Context, name string) error {
 	policy = policy.DeepCopy()
 	policy.Status.ObservedGeneration = policy.Generation
 	policy.Status.TypeChecking = &admissionregistrationv1.TypeChecking{ExpressionWarnings: warnings}
-	_, err = c.config.Client.ValidatingAdmissionPolicies().UpdateStatus(ctx, policy)
+	_, err = c.Client.ValidatingAdmissionPolicies().UpdateStatus(ctx, policy)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil // the informer tells of what has changed
 	}

@@ -24,7 +24,7 @@ const maxTypes = 10
 // check returns the warnings of today's server about the expressions of a policy. A kind whose type is unknown is passed over; parameters of an
 // unknown type are of any type. The error is that of the server.
 func (c *StatusController) check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy) (warnings []admissionregistrationv1.ExpressionWarning, err error) {
-	s := schemas{client: c.config.Client, documents: map[schema.GroupVersion]components{}}
+	s := schemas{client: c.Client, documents: map[schema.GroupVersion]components{}}
 	var params *apiservercel.DeclType
 	if kind := policy.Spec.ParamKind; kind != nil {
 		if params, err = s.typeOf(ctx, schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)); err != nil {
@@ -77,7 +77,7 @@ func (c *StatusController) kinds(of *admissionregistrationv1.MatchResources) (ki
 			continue
 		}
 		var own []schema.GroupVersionKind
-		for _, resource := range c.config.Resources() {
+		for _, resource := range c.Resources() {
 			kind := schema.GroupVersionKind{Group: resource.Group, Version: resource.Version, Kind: resource.Kind}
 			if slices.Contains(rule.APIGroups, kind.Group) && slices.Contains(rule.APIVersions, kind.Version) && slices.Contains(rule.Resources, resource.Name) &&
 				!strings.Contains(resource.Name, "/") {

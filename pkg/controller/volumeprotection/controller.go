@@ -10,14 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
-	"kube2014/pkg/util/workqueue"
+	"kube2014/pkg/controller"
 )
 
 // While a deleted object is used, it is looked at again after half the time since its deletion, between minPause and
@@ -28,24 +27,18 @@ const (
 )
 
 // Config is what the controllers need.
-type Config struct {
-	Client *clientv1.Client
-	// Around is put around the work on one namespace, for a trace. Nil: nothing.
-	Around func(workqueue.Sync) workqueue.Sync
-}
+type Config = controller.Config
 
 // Controller removes a finalizer from deleted objects that are not used, and adds it to others that lack it. Its work can
 // be interrupted at any moment and repeated, also by several controllers at once.
 type Controller[T clientv1.Object] struct {
-	config    Config
-	finalizer string
+	*controller.Loop // over namespaces, so that their pods are listed once for all claims
+	finalizer        string
 	// in returns the objects of a namespace, "" for those without.
 	in func(namespace string) clientv1.Resource[T]
 	// used asks what is used in a namespace.
-	used     func(ctx context.Context, namespace string) (isUsed func(object T) bool, err error)
+	used     func(ctx context.Context, client *clientv1.Client, namespace string) (isUsed func(object T) bool, err error)
 	informer *cache.SharedInformer[T]
-	synced   func() bool
-	queue    *workqueue.Queue // of namespaces, so that their pods are listed once for all claims
 }
 
 // NewClaimController returns a controller of claims, which pods use.
@@ -53,13 +46,13 @@ func NewClaimController(config Config) *Controller[*corev1.PersistentVolumeClaim
 	in := func(namespace string) clientv1.Resource[*corev1.PersistentVolumeClaim] {
 		return config.Client.In(namespace).PersistentVolumeClaims()
 	}
-	return newController("claim protection controller", config, v1.ClaimFinalizer, in, config.usedByPods)
+	return newController("claim protection controller", config, v1.ClaimFinalizer, in, usedByPods)
 }
 
 // NewVolumeController returns a controller of volumes, which claims use.
 func NewVolumeController(config Config) *Controller[*corev1.PersistentVolume] {
 	in := func(string) clientv1.Resource[*corev1.PersistentVolume] { return config.Client.PersistentVolumes() }
-	return newController("volume protection controller", config, v1.VolumeFinalizer, in, func(context.Context, string) (func(*corev1.PersistentVolume) bool, error) {
+	return newController("volume protection controller", config, v1.VolumeFinalizer, in, func(context.Context, *clientv1.Client, string) (func(*corev1.PersistentVolume) bool, error) {
 		return func(volume *corev1.PersistentVolume) bool { return volume.Status.Phase == corev1.VolumeBound }, nil
 	})
 }
@@ -69,28 +62,21 @@ func NewClassController(config Config) *Controller[*storagev1.VolumeAttributesCl
 	in := func(string) clientv1.Resource[*storagev1.VolumeAttributesClass] {
 		return config.Client.VolumeAttributesClasses()
 	}
-	return newController("class protection controller", config, v1.AttributesClassFinalizer, in, config.usedByVolumes)
+	return newController("class protection controller", config, v1.AttributesClassFinalizer, in, usedByVolumes)
 }
 
-func newController[T clientv1.Object](name string, config Config, finalizer string, in func(string) clientv1.Resource[T], used func(context.Context, string) (func(T) bool, error)) *Controller[T] {
-	c := &Controller[T]{config: config, finalizer: finalizer, in: in, used: used, queue: workqueue.New(name)}
-	c.informer = cache.NewSharedInformer(name, in("").Everywhere(), 0)
+func newController[T clientv1.Object](name string, config Config, finalizer string, in func(string) clientv1.Resource[T],
+	used func(context.Context, *clientv1.Client, string) (func(T) bool, error)) *Controller[T] {
+	c := &Controller[T]{finalizer: finalizer, in: in, used: used}
+	c.Loop = controller.NewLoop(config, name, c.sync)
+	c.informer = controller.Own(c.Loop, in("").Everywhere(), 0)
 	c.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
-	add := func(object T) {
+	controller.Handle(c.Loop, c.informer, cache.OnChange(func(object T) {
 		if c.isDue(object) {
-			c.queue.Add(object.GetNamespace())
+			c.Queue.Add(object.GetNamespace())
 		}
-	}
-	c.synced = c.informer.AddHandler(cache.Handler[T]{OnAdd: add, OnUpdate: func(_, object T) { add(object) }})
+	}))
 	return c
-}
-
-// Run works with a number of workers until the context ends. It is called once.
-func (c *Controller[T]) Run(ctx context.Context, workers int) {
-	go c.informer.Run(ctx)
-	if cache.WaitForSync(ctx, c.synced) {
-		c.queue.Run(ctx, workers, workqueue.Sync(c.sync).Inside(c.config.Around))
-	}
 }
 
 // isDue reports whether an object is deleted and has the finalizer, or neither.
@@ -104,14 +90,14 @@ func (c *Controller[T]) sync(ctx context.Context, namespace string) error {
 	if len(due) == 0 {
 		return nil
 	}
-	isUsed, err := c.used(ctx, namespace)
+	isUsed, err := c.used(ctx, c.Client, namespace)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, object := range due {
 		if deleted := object.GetDeletionTimestamp(); deleted != nil && isUsed(object) {
-			c.queue.AddAfter(namespace, min(max(time.Since(deleted.Time)/2, minPause), maxPause))
+			c.Queue.AddAfter(namespace, min(max(time.Since(deleted.Time)/2, minPause), maxPause))
 			continue
 		}
 		errs = append(errs, c.toggle(ctx, object))
@@ -128,13 +114,7 @@ func (c *Controller[T]) toggle(ctx context.Context, object T) error {
 	}
 	object.SetFinalizers(others)
 	_, err := c.in(object.GetNamespace()).Update(ctx, object)
-	switch {
-	case apierrors.IsConflict(err):
-		c.queue.AddAfter(object.GetNamespace(), minPause)
-	case !apierrors.IsNotFound(err):
-		return err
-	}
-	return nil
+	return c.Outrun(object.GetNamespace(), minPause, err)
 }
 
 // use is the use of a claim: by any pod, or, if it was made for a pod, by that one.
@@ -145,9 +125,9 @@ type use struct {
 
 // usedByPods asks the server for the pods on nodes, so that none is missed. As today, a pod that has ended uses its
 // claims until it is deleted; a claim that was made for it is free once the kubelet has shut it down.
-func (c Config) usedByPods(ctx context.Context, namespace string) (isUsed func(*corev1.PersistentVolumeClaim) bool, err error) {
+func usedByPods(ctx context.Context, client *clientv1.Client, namespace string) (isUsed func(*corev1.PersistentVolumeClaim) bool, err error) {
 	uses := map[use]bool{}
-	for pod, err := range c.Client.In(namespace).Pods().All(ctx, metav1.ListOptions{}) {
+	for pod, err := range client.In(namespace).Pods().All(ctx, metav1.ListOptions{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -171,14 +151,14 @@ func (c Config) usedByPods(ctx context.Context, namespace string) (isUsed func(*
 
 // usedByVolumes asks the server for all claims and volumes. A claim also uses the class that it has now, and the one that it
 // gets.
-func (c Config) usedByVolumes(ctx context.Context, _ string) (isUsed func(*storagev1.VolumeAttributesClass) bool, err error) {
+func usedByVolumes(ctx context.Context, client *clientv1.Client, _ string) (isUsed func(*storagev1.VolumeAttributesClass) bool, err error) {
 	names := map[string]bool{}
 	use := func(name *string) {
 		if name != nil {
 			names[*name] = true
 		}
 	}
-	for claim, err := range c.Client.PersistentVolumeClaims().Everywhere().All(ctx, metav1.ListOptions{}) {
+	for claim, err := range client.PersistentVolumeClaims().Everywhere().All(ctx, metav1.ListOptions{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +168,7 @@ func (c Config) usedByVolumes(ctx context.Context, _ string) (isUsed func(*stora
 			use(&changing.TargetVolumeAttributesClassName)
 		}
 	}
-	for volume, err := range c.Client.PersistentVolumes().All(ctx, metav1.ListOptions{}) {
+	for volume, err := range client.PersistentVolumes().All(ctx, metav1.ListOptions{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -146,3 +147,23 @@ const (
 
 // ProbeAgent is how the user agent of a probe begins; the kubelet's version follows.
 const ProbeAgent = "kube-probe/"
+
+// Volume is a volume that the containers of a pod share, and write to. The zero value is an empty one. It is safe for
+// concurrent use.
+type Volume struct {
+	once    sync.Once
+	content any
+}
+
+// Content returns what the runtime keeps in the volume. It is made when it is first needed.
+func (v *Volume) Content(empty func() any) any {
+	v.once.Do(func() { v.content = empty() })
+	return v.content
+}
+
+// Folder is a folder of a volume that a container mounts.
+type Folder struct {
+	Volume   *Volume
+	Path     string // in the volume; empty for all of it
+	ReadOnly bool
+}

@@ -1,6 +1,7 @@
 package hollow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -46,17 +47,9 @@ func isKnown(command []string) bool {
 
 // newProcess returns the process of a known command, with the streams that there are.
 func newProcess(ctx context.Context, command []string, in *inside, streams cri.Streams) *process {
-	p := &process{name: path.Base(command[0]), args: command[1:], stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, inside: in}
+	p := &process{name: path.Base(command[0]), args: command[1:], inside: in, stdin: cmp.Or[io.Reader](streams.Stdin, strings.NewReader("")),
+		stdout: cmp.Or(streams.Stdout, io.Discard), stderr: cmp.Or(streams.Stderr, io.Discard)}
 	p.ctx, p.kill = context.WithCancelCause(ctx)
-	if streams.Stdin != nil {
-		p.stdin = streams.Stdin
-	}
-	if streams.Stdout != nil {
-		p.stdout = streams.Stdout
-	}
-	if streams.Stderr != nil {
-		p.stderr = streams.Stderr
-	}
 	return p
 }
 

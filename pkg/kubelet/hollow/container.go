@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/kubelet/cri"
-
 	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/kubelet/cri"
 )
 
 // The exit codes of what is killed, and of a command that is told to stop.
@@ -198,4 +198,29 @@ func (c *container) Probe(_ context.Context, kind cri.ProbeKind) error {
 		return errUnhealthy
 	}
 	return nil
+}
+
+// What a container uses that requests nothing. It is not 0: who reads metrics takes that for a container that is not measured yet.
+const (
+	defaultCPU    = .01
+	defaultMemory = 10 << 20
+)
+
+// usesOf returns what a container uses in each second.
+func usesOf(c *corev1.Container) cri.Usage {
+	requests := c.Resources.Requests
+	return cri.Usage{CPU: cmp.Or(requests.Cpu().AsApproximateFloat64(), defaultCPU), Memory: cmp.Or(requests.Memory().AsApproximateFloat64(), defaultMemory)}
+}
+
+// Usage implements cri.Container.
+func (c *container) Usage(at time.Time) cri.Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.state.Phase {
+	case cri.Running:
+		return cri.Usage{CPU: c.uses.CPU * max(0, at.Sub(c.state.StartedAt).Seconds()), Memory: c.uses.Memory}
+	case cri.Exited:
+		return cri.Usage{CPU: c.uses.CPU * c.state.FinishedAt.Sub(c.state.StartedAt).Seconds()}
+	}
+	return cri.Usage{}
 }

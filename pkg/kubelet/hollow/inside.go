@@ -1,6 +1,7 @@
 package hollow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,13 +57,7 @@ func (c *container) insideLocked() *inside {
 		return c.in
 	}
 	s := c.setup
-	in := &inside{hostname: s.hostname, dir: s.dir}
-	if in.hostname == "" {
-		in.hostname = c.pod[:min(len(c.pod), maxHostname)]
-	}
-	if in.dir == "" {
-		in.dir = "/"
-	}
+	in := &inside{hostname: cmp.Or(s.hostname, c.pod[:min(len(c.pod), maxHostname)]), dir: cmp.Or(s.dir, "/")}
 	for _, variable := range []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME=" + in.hostname} {
 		name, _, _ := strings.Cut(variable, "=")
 		if !slices.ContainsFunc(s.env, func(own string) bool { return strings.HasPrefix(own, name+"=") }) {

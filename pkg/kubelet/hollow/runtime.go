@@ -42,6 +42,8 @@ import (
 	"net"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"kube2014/pkg/kubelet/cri"
 )
 
@@ -90,4 +92,12 @@ func idOf(spec cri.Spec) string {
 
 func imageIDOf(image string) string {
 	return fmt.Sprintf("hollow://sha256:%x", sha256.Sum256([]byte(image)))
+}
+
+var _ cri.Stopper = (*Runtime)(nil)
+
+// StoppedUntil implements cri.Stopper.
+func (r *Runtime) StoppedUntil(node *corev1.Node) time.Time {
+	until, _ := time.Parse(time.RFC3339, node.Annotations[Prefix+"stop-kubelet"]) // zero if it is no time
+	return until
 }

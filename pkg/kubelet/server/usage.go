@@ -59,12 +59,8 @@ func resourceMetrics(host Host) http.Handler {
 // usageCollector collects what a host uses, anew for each request.
 type usageCollector struct{ host Host }
 
-// Describe implements prometheus.Collector.
-func (c usageCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{nodeCPU, nodeMemory, podCPU, podMemory, containerCPU, containerMemory, containerStart, scrapeError} {
-		to <- d
-	}
-}
+// Describe implements prometheus.Collector: without descriptions, what is collected is not compared with them.
+func (usageCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c usageCollector) Collect(to chan<- prometheus.Metric) {

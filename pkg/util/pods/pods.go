@@ -1,7 +1,11 @@
 // Package pods has functions about pods that several parts share. They only read.
 package pods
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/util"
+)
 
 // HasEnded reports whether a pod is over: none of its containers will run again.
 func HasEnded(pod *corev1.Pod) bool {
@@ -10,12 +14,7 @@ func HasEnded(pod *corev1.Pod) bool {
 
 // Condition returns the condition of a type, nil if there is none.
 func Condition(conditions []corev1.PodCondition, conditionType corev1.PodConditionType) *corev1.PodCondition {
-	for i := range conditions {
-		if conditions[i].Type == conditionType {
-			return &conditions[i]
-		}
-	}
-	return nil
+	return util.Find(conditions, func(c corev1.PodCondition) bool { return c.Type == conditionType })
 }
 
 // IsMirror reports whether a pod only shows one that a kubelet runs by itself, and must stay as that is.

@@ -25,6 +25,28 @@ func Containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
 	}
 }
 
+// EachOfEnvironment calls functions with the name of each config map and secret that the environment of a container refers to.
+func EachOfEnvironment(container *corev1.Container, configMap, secret func(name string)) {
+	for i := range container.EnvFrom {
+		from := &container.EnvFrom[i]
+		if from.ConfigMapRef != nil {
+			configMap(from.ConfigMapRef.Name)
+		}
+		if from.SecretRef != nil {
+			secret(from.SecretRef.Name)
+		}
+	}
+	for i := range container.Env {
+		from := container.Env[i].ValueFrom
+		if from != nil && from.ConfigMapKeyRef != nil {
+			configMap(from.ConfigMapKeyRef.Name)
+		}
+		if from != nil && from.SecretKeyRef != nil {
+			secret(from.SecretKeyRef.Name)
+		}
+	}
+}
+
 // names collects names that are not empty.
 type names []string
 
@@ -42,29 +64,44 @@ func (n *names) addRef(secret *corev1.LocalObjectReference) {
 
 // Secrets returns the names of the secrets that a spec refers to, some more than once.
 func Secrets(spec *corev1.PodSpec) []string {
-	var found names
-	for i := range spec.ImagePullSecrets {
-		found.addRef(&spec.ImagePullSecrets[i])
-	}
-	for container := range Containers(spec) {
-		for _, from := range container.EnvFrom {
-			if from.SecretRef != nil {
-				found.add(from.SecretRef.Name)
-			}
-		}
-		for _, variable := range container.Env {
-			if from := variable.ValueFrom; from != nil && from.SecretKeyRef != nil {
-				found.add(from.SecretKeyRef.Name)
-			}
-		}
-	}
-	for i := range spec.Volumes {
-		found.addSecretsOf(&spec.Volumes[i].VolumeSource)
-	}
-	return found
+	secrets, _ := references(spec)
+	return secrets
 }
 
-func (n *names) addSecretsOf(source *corev1.VolumeSource) {
+// ConfigMaps returns the names of the config maps that a spec refers to, some more than once.
+func ConfigMaps(spec *corev1.PodSpec) []string {
+	_, configMaps := references(spec)
+	return configMaps
+}
+
+func references(spec *corev1.PodSpec) (secrets, configMaps names) {
+	for i := range spec.ImagePullSecrets {
+		secrets.addRef(&spec.ImagePullSecrets[i])
+	}
+	for container := range Containers(spec) {
+		EachOfEnvironment(container, configMaps.add, secrets.add)
+	}
+	for i := range spec.Volumes {
+		switch source := &spec.Volumes[i].VolumeSource; {
+		case source.ConfigMap != nil:
+			configMaps.add(source.ConfigMap.Name)
+		case source.Projected != nil:
+			for _, projected := range source.Projected.Sources {
+				if projected.ConfigMap != nil {
+					configMaps.add(projected.ConfigMap.Name)
+				}
+				if projected.Secret != nil {
+					secrets.add(projected.Secret.Name)
+				}
+			}
+		default:
+			secrets.addSecretOf(source)
+		}
+	}
+	return secrets, configMaps
+}
+
+func (n *names) addSecretOf(source *corev1.VolumeSource) {
 	switch {
 	case source.Secret != nil:
 		n.add(source.Secret.SecretName)
@@ -86,42 +123,7 @@ func (n *names) addSecretsOf(source *corev1.VolumeSource) {
 		n.addRef(source.StorageOS.SecretRef)
 	case source.CSI != nil:
 		n.addRef(source.CSI.NodePublishSecretRef)
-	case source.Projected != nil:
-		for _, projected := range source.Projected.Sources {
-			if projected.Secret != nil {
-				n.add(projected.Secret.Name)
-			}
-		}
 	}
-}
-
-// ConfigMaps returns the names of the config maps that a spec refers to, some more than once.
-func ConfigMaps(spec *corev1.PodSpec) []string {
-	var found names
-	for container := range Containers(spec) {
-		for _, from := range container.EnvFrom {
-			if from.ConfigMapRef != nil {
-				found.add(from.ConfigMapRef.Name)
-			}
-		}
-		for _, variable := range container.Env {
-			if from := variable.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-				found.add(from.ConfigMapKeyRef.Name)
-			}
-		}
-	}
-	for _, volume := range spec.Volumes {
-		if volume.ConfigMap != nil {
-			found.add(volume.ConfigMap.Name)
-		} else if volume.Projected != nil {
-			for _, projected := range volume.Projected.Sources {
-				if projected.ConfigMap != nil {
-					found.add(projected.ConfigMap.Name)
-				}
-			}
-		}
-	}
-	return found
 }
 
 // ClaimName returns the name of the claim of a volume of a pod, "" for none. That of an ephemeral volume is made for the pod.
