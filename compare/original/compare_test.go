@@ -93,19 +93,19 @@ func TestADifferenceIsPrintedForPeople(t *testing.T) {
 		"DELETE /api/v1beta1/tasks/cased",
 		"  original  200  text/plain; charset=utf-8  {}",
 		`  ours      200  application/json           { "success": true }`,
-		`  D15       DELETE answers {} -> {"success": true}`,
-		"  D17       JSON is sent as text/plain -> as application/json",
+		`  D15       DELETE returns {} -> {"success": true}`,
+		"  D17       JSON is text/plain -> application/json",
 	}, "\n"), printedAbout(t, stdout, "delete task"))
 	assert.Equal(t, strings.Join([]string{
 		`POST /api/v1beta1/tasks {"id": "spoof", "currentState": {"host"…`,
 		`  original  200  text/plain; charset=utf-8  …s": null, "containers": null }, "status": "Running", "host": "elsewhere" } }`,
 		`  ours      200  application/json           …s": null, "containers": null } } }`,
-		"  D11       a client's currentState is stored -> dropped",
-		"  D17       JSON is sent as text/plain -> as application/json",
+		"  D11       stores clients' currentState -> drops it",
+		"  D17       JSON is text/plain -> application/json",
 	}, "\n"), printedAbout(t, stdout, "create task with currentState"))
 	assert.Equal(t, strings.Join([]string{
 		"GET /api/v1beta1/services/frontend",
-		"  D17       JSON is sent as text/plain -> as application/json",
+		"  D17       JSON is text/plain -> application/json",
 	}, "\n"), printedAbout(t, stdout, "get service"))
 }
 
