@@ -51,7 +51,6 @@ func (t *terminal) Write(keys []byte) (int, error) {
 		switch {
 		case key == interruptKey:
 			shown = []byte("^C\n")
-			t.p.kill(errInterrupted)
 		case key == endKey:
 			shown = nil
 			t.enter()
@@ -67,6 +66,9 @@ func (t *terminal) Write(keys []byte) (int, error) {
 		}
 		if len(shown) > 0 {
 			_, _ = t.p.stdout.Write(shown) // nobody may look
+		}
+		if key == interruptKey { // only now: the output ends with the command
+			t.p.kill(errInterrupted)
 		}
 	}
 	return len(keys), nil
