@@ -136,7 +136,7 @@ func serve(s *server.Server, failed <-chan error, signals <-chan os.Signal) (cod
 		log.Printf("the server stopped: %v", err)
 		return 1, nil
 	case got := <-signals:
-		log.Printf("%v: finishing the requests in flight, for at most %v", got, config.DrainTimeout)
+		log.Printf("signal %v: finishing the requests in flight, for at most %v", got, config.DrainTimeout)
 		stop()
 	case err := <-failed:
 		log.Printf("%v: the server stops", err)
@@ -148,7 +148,7 @@ func serve(s *server.Server, failed <-chan error, signals <-chan os.Signal) (cod
 		log.Print("stopped")
 		return code, nil
 	case got := <-signals:
-		log.Printf("%v again: stopping at once", got)
+		log.Printf("signal %v again: stopping at once", got)
 		s.Abort()
 		<-served
 		return 1, nil

@@ -333,15 +333,15 @@ func TestWhatEachResourceAnswersCanBeATable(t *testing.T) {
 	d := Open(t)
 	d.Must("POST", Controllers, `{"metadata":{"name":"r"},"spec":{"selector":{"a":"b"},"replicas":2,"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
 	for _, row := range []struct {
-		name, method, path string
-		cells              []any
+		name, method, path, body string
+		cells                    []any
 	}{
-		{"a scale", "GET", Controllers + "/r/scale", []any{"r", 2., 0., "0s"}},
-		{"a kind without columns of its own", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", []any{"", "2026-06-06T12:00:00Z"}},
+		{"a scale", "GET", Controllers + "/r/scale", "", []any{"r", 2., 0., "0s"}},
+		{"a kind without columns of its own", "POST", "/api/v1/namespaces/default/limitranges", `{"metadata":{"name":"l"}}`, []any{"l", "2026-06-06T12:00:00Z"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var table metav1.Table
-			d.Must(row.method, row.path, "{}", "Accept", Table).Into(&table)
+			d.Must(row.method, row.path, row.body, "Accept", Table).Into(&table)
 			require.Len(t, table.Rows, 1)
 			assert.Equal(t, row.cells, table.Rows[0].Cells)
 			assert.Len(t, table.ColumnDefinitions, len(row.cells))

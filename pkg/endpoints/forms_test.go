@@ -116,6 +116,24 @@ func TestAnAnswerHasTheFormThatTheClientAccepts(t *testing.T) {
 	}
 }
 
+// As by kube-apiserver 1.36.3.
+func TestWhatIsOnlyPostedIsInNoTable(t *testing.T) {
+	t.Parallel()
+	d := Open(t)
+	d.Must("POST", Pods, Pod("web", ""))
+	assert.Equal(t, 200, d.Do("GET", Pods+"/web/status", "", "Accept", Table).Status)
+	for path, body := range map[string]string{
+		"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": `{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}}}`,
+		Pods + "/web/eviction": `{"metadata":{"name":"web"}}`,
+	} {
+		answer := d.Do("POST", path, body, "Accept", Table)
+		assert.Equal(t, 406, answer.Status, path)
+		assert.Equal(t, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+			decoded(t, answer.Text).(*metav1.Status).Message, path)
+		assert.Equal(t, 201, d.Do("POST", path, body, "Accept", Table+",application/json").Status, path)
+	}
+}
+
 func TestAllFormsSayTheSame(t *testing.T) {
 	t.Parallel()
 	d := Open(t)

@@ -63,7 +63,7 @@ func (r *call) serves(f form) bool {
 	case "":
 		return f.isPlain() && (f.mediaType != bodies.Protobuf || r.resource.Untyped.Codec == nil)
 	case "Table":
-		return isMeta && f.mediaType != bodies.Protobuf
+		return isMeta && f.mediaType != bodies.Protobuf && r.resource.HasTable()
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
 		return isMeta
 	}

@@ -16,6 +16,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/yaml"
 
+	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/conversion"
 	"kube2014/pkg/endpoints/bodies"
@@ -139,7 +140,7 @@ func (r *call) writeWarnings() {
 	}
 }
 
-// statusOf returns an error as a status. An error of the server is logged.
+// statusOf returns an error as a status. An error of the server is logged if the client does not get all of it.
 func (r *call) statusOf(err error) metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
@@ -150,7 +151,7 @@ func (r *call) statusOf(err error) metav1.Status {
 	}
 	status := known.Status()
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	if status.Code >= http.StatusInternalServerError && status.Code != http.StatusGatewayTimeout {
+	if status.Code >= http.StatusInternalServerError && status.Code != http.StatusGatewayTimeout && api.InFull(err) != status.Message {
 		r.logError(err)
 	}
 	return status

@@ -56,7 +56,8 @@ func (m *Master) announce(insecure, secure net.Addr) {
 	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
 		m.config.Version, strings.Join(at, paths+", ")+paths, m.Stores.Name, o.Generic.Scheduler, o.Generic.MachinesInWords())
 	if o.Parts.Around() && m.Second != nil {
-		log.Printf("the cluster can be seen at %s", at[0]+ui.Path)
+		around := slices.DeleteFunc(slices.Clone(o.Parts.Parts), func(part string) bool { return part == options.PartAPIServer })
+		log.Printf("in the same process: %s; see %s", strings.Join(around, ", "), at[0]+ui.Path)
 	}
 	if insecure != nil && reachableByOthers(insecure) {
 		log.Printf("warning: -address %s is not a loopback address, and there is no authentication: whoever reaches it may change everything", o.InsecureServing.Address)

@@ -52,7 +52,7 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 		log.Printf("etcd does not answer yet; requests are answered with 503 until it does: %v", err)
 	}
 	if backend == "" {
-		return e.late(), nil
+		return e.late(inFlags(err).Error()), nil
 	}
 	stores := e.open(backend)
 	if err == nil && backend == options.Etcd3 {

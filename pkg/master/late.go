@@ -13,8 +13,8 @@ import (
 )
 
 // late returns the registries on an etcd that did not answer when the program started. The backend is
-// chosen when etcd answers. Until then the store is unavailable.
-func (e onEtcd) late() Registries {
+// chosen when etcd answers. Until then the store is unavailable. Why has been logged.
+func (e onEtcd) late(why string) Registries {
 	now := &atomic.Pointer[Registries]{}
 	now.Store(&Registries{
 		Objects:   unavailable{func(operation string) (storage.Reader, error) { return nil, api.NewUnavailable(operation, nil) }},
@@ -26,7 +26,7 @@ func (e onEtcd) late() Registries {
 	ended := make(chan struct{}) // closed when the registries are open, or will never be
 	go func() {
 		defer close(ended)
-		if opened := await(ctx, e.choose, e.open); opened != nil {
+		if opened := await(ctx, why, e.choose, e.open); opened != nil {
 			now.Store(opened)
 			log.Printf("etcd answers: registry %s", opened.Name)
 		}
@@ -52,9 +52,9 @@ func (e onEtcd) late() Registries {
 }
 
 // await chooses a backend, and tries again until that succeeds. It returns the registries on the backend, or
-// nil when the context ends. Repeated errors are logged once.
-func await(ctx context.Context, choose func(context.Context) (backend string, err error), open func(backend string) Registries) *Registries {
-	for logged := ""; ; {
+// nil when the context ends. Repeated errors are logged once; the last one that was logged is given.
+func await(ctx context.Context, logged string, choose func(context.Context) (backend string, err error), open func(backend string) Registries) *Registries {
+	for {
 		backend, err := choose(ctx)
 		if err == nil {
 			opened := open(backend)

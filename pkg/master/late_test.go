@@ -69,7 +69,7 @@ func TestAnEtcdThatHangsHoldsUpNeitherTheStartNorTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	v3.SetTimeout(10 * hangs)
 	config := NewConfig("")
-	stores := onEtcd{config, o, New(config, o, nil).Decorators(), v2, v3}.late()
+	stores := onEtcd{config, o, New(config, o, nil).Decorators(), v2, v3}.late("")
 	words := []string{soon(t, asked, "it is asked"), soon(t, asked, "both APIs are asked at once")}
 	slices.Sort(words)
 	assert.Equal(t, []string{"GET ", "PRI "}, words)
@@ -94,7 +94,7 @@ func TestAnEtcdIsAskedAgainUntilItIsClearWhichAPIToUse(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start, asked := time.Now(), 0
-				opened := await(t.Context(), func(context.Context) (string, error) {
+				opened := await(t.Context(), "", func(context.Context) (string, error) {
 					if asked++; asked < 4 {
 						return "", err
 					}
@@ -116,7 +116,7 @@ func TestNothingIsChosenAfterTheEnd(t *testing.T) {
 				ctx, end := context.WithCancel(t.Context())
 				awaited := make(chan *Registries)
 				go func() {
-					awaited <- await(ctx, func(ctx context.Context) (string, error) {
+					awaited <- await(ctx, "", func(ctx context.Context) (string, error) {
 						if err != nil {
 							return "", err
 						}

@@ -81,7 +81,7 @@ func (o *ControllerOptions) validate(map[string]bool) (errs problems) {
 	all := slices.Sorted(slices.Values(slices.Concat(ofServer, ofManager)))
 	for _, name := range o.list {
 		known := name == "*" || slices.Contains(all, strings.TrimPrefix(name, "-"))
-		errs.addIf(!known, "-controllers: %s is neither * nor one of %s, nor one of them after a -", shown(name, o.list...), strings.Join(all, ", "))
+		errs.addIf(!known, "-controllers: %s is not *, and neither with nor without a - before it one of %s", shown(name, o.list...), strings.Join(all, ", "))
 	}
 	return errs
 }

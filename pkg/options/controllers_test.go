@@ -41,7 +41,7 @@ func TestControllersAreSelectedAsInTodaysControllerManager(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, o.Controllers.Any())
 	_, err = Parse([]string{"-controllers", "*,-nope"})
-	assert.EqualError(t, err, `-controllers: "-nope" is neither * nor one of clusterrole-aggregation-controller, cronjob-controller, deployment-controller, endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, garbage-collector-controller, job-controller, namespace-controller, node-lifecycle-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, replicaset-controller, replicationcontroller-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, validatingadmissionpolicy-status-controller, volumeattributesclass-protection-controller, nor one of them after a -`)
+	assert.EqualError(t, err, `-controllers: "-nope" is not *, and neither with nor without a - before it one of clusterrole-aggregation-controller, cronjob-controller, deployment-controller, endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, garbage-collector-controller, job-controller, namespace-controller, node-lifecycle-controller, persistentvolume-protection-controller, persistentvolumeclaim-protection-controller, replicaset-controller, replicationcontroller-controller, resourcequota-controller, root-ca-certificate-publisher-controller, serviceaccount-controller, serviceaccount-token-controller, validatingadmissionpolicy-status-controller, volumeattributesclass-protection-controller`)
 }
 
 func TestTheCertificateOfPodsIsThatOfTheFlagOrTheLastOneShown(t *testing.T) {

@@ -48,7 +48,7 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 	}
 	ignore := func(name string, isForeign func(string) bool) {
 		known := flags.Lookup(name)
-		known.Value = selected{known.Value, isForeign, func(value string) { warn("-" + name + ": " + value) }}
+		known.Value = selected{known.Value, isForeign, func(value string) { warn("--" + strings.ReplaceAll(name, "_", "-") + ": " + value) }}
 	}
 	ignore("runtime_config", func(pair string) bool { return !isSwitch(pair) })
 	for _, name := range []string{"admission_control", "enable_admission_plugins", "disable_admission_plugins"} {

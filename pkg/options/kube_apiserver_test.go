@@ -59,8 +59,8 @@ func TestTheCommandLineOfAMasterOf2018IsTakenWithWarnings(t *testing.T) {
 	o := parseKubeAPIServer(t, strings.NewReplacer("/pki/kubelet.crt", certificate, "/pki/kubelet.key", key).Replace(of2018))
 	ignored := func(name string) string { return name + " is ignored: this server does not have it" }
 	assert.Equal(t, []string{
-		ignored("-admission_control: Initializers"), ignored("--allow-privileged"), ignored("--kubelet-preferred-address-types"),
-		ignored("-runtime_config: api/all=true"), ignored("-runtime_config: admissionregistration.k8s.io/v1beta1"), ignored("--v"), ignored("--logtostderr"),
+		ignored("--admission-control: Initializers"), ignored("--allow-privileged"), ignored("--kubelet-preferred-address-types"),
+		ignored("--runtime-config: api/all=true"), ignored("--runtime-config: admissionregistration.k8s.io/v1beta1"), ignored("--v"), ignored("--logtostderr"),
 	}, o.Warnings)
 	assert.Equal(t, options.AggregatorOptions{ProxyClientCertFile: "/pki/proxy.crt", ProxyClientKeyFile: "/pki/proxy.key"}, o.Aggregator)
 	assert.Equal(t, []string{"X-Remote-Extra-"}, []string(o.Authentication.RequestHeader.ExtraPrefixes))

@@ -111,6 +111,12 @@ func (r *Resource) GroupResource() schema.GroupResource {
 	return r.path().GroupResource()
 }
 
+// HasTable reports whether an answer can be a table: not that of a review, an eviction, and others that only are posted.
+func (r *Resource) HasTable() bool {
+	_, isListed := r.Storage.(Lister)
+	return isListed || strings.HasSuffix(r.Name, "/status") || strings.HasSuffix(r.Name, "/scale")
+}
+
 // Codec returns a codec of the stored objects.
 func (r *Resource) Codec() *v1.Codec {
 	if r.Untyped.Codec != nil {

@@ -96,7 +96,9 @@ func (r *reflector[T]) run(ctx context.Context) {
 		}
 		wait := r.pause + rand.N(r.pause) // no secret
 		repeated := err.Error() == r.failed
-		if r.failed = err.Error(); r.failed != r.logged && (repeated || !apierrors.IsNotFound(err)) { // a kind that is gone is not followed for long
+		isNoNews := apierrors.IsServiceUnavailable(err) || // the log of the server has the reason, once for all reflectors
+			!repeated && apierrors.IsNotFound(err) // a kind that is gone is not followed for long
+		if r.failed = err.Error(); r.failed != r.logged && !isNoNews {
 			r.logged = r.failed
 			log.Printf("%s: %v; listing them again", r.name, err)
 		}

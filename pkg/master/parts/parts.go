@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/options"
 	"kube2014/pkg/proxy"
 	"kube2014/pkg/scheduler"
+	"kube2014/pkg/server"
 	"kube2014/pkg/trace"
 	"kube2014/pkg/util"
 )
@@ -176,7 +177,7 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 		machine := machines[i]
 		k := kubelet.New(kubelet.Config{
 			Name: machine, Client: c, Runtime: runtime, Recorder: p.recorder(c, "kubelet", machine), Port: p.o.Kubelet.Port,
-			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: p.config.Version,
+			NodeStatusUpdateFrequency: p.o.Parts.NodeStatusUpdateFrequency, PodCIDR: cidr, Version: server.VersionInfo(p.config.Version).GitVersion,
 			Listening: func(address net.Addr) { p.kubelets.Store(machine, address.String()) },
 			Listen:    p.config.Listen, Dial: p.config.Dial, Around: p.tracer.Work("Kubelet"),
 		})

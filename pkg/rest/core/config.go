@@ -52,7 +52,7 @@ func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, sec
 		return rows
 	}
 	token := rows[0].Subresource("token", tokens{issuer, accounts, pods, secrets, nodes})
-	token.Kind, token.Printer = tokenKind, printers.Printer{}
+	token.Kind = tokenKind
 	return append(rows, token)
 }
 

@@ -37,11 +37,10 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	pods.Grace = func(pod *corev1.Pod, options metav1.DeleteOptions) int64 { return podGrace(nodes, pod, options) }
 
 	binding := row.Subresource("binding", podBinding{pods})
-	binding.Kind, binding.Printer = coreGroup.WithKind("Binding"), printers.Printer{}
+	binding.Kind = coreGroup.WithKind("Binding")
 	eviction := row.Subresource("eviction", newPodEviction(pods, c.Budgets))
-	eviction.Kind, eviction.Printer = policyv1.SchemeGroupVersion.WithKind("Eviction"), printers.Printer{}
+	eviction.Kind = policyv1.SchemeGroupVersion.WithKind("Eviction")
 	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
-	log.Printer = printers.Printer{}
 	return append(podParts(row, pods),
 		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
 		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())),
