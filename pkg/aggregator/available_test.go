@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 )
 
 func answering(status int, body string) http.HandlerFunc {

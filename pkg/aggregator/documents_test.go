@@ -16,7 +16,7 @@ import (
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 )
 
 const ofAll = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

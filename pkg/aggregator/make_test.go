@@ -23,7 +23,7 @@ import (
 	"kube2014/pkg/aggregator"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
 	"kube2014/pkg/rest/generic"

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/endpoints/bodies"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 )
 
 func TestEachMethodHasTheStatusThatTheResourceGivesIt(t *testing.T) {

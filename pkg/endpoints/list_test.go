@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 )
 
 // withPods stores pods named a, b, … with a label of their name, on no node.

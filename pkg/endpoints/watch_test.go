@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/util/loopback"
 )

@@ -3,8 +3,8 @@ package master
 import (
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin/webhook"
+	"kube2014/pkg/master/storemetrics"
 	"kube2014/pkg/metrics"
-	"kube2014/pkg/metrics/store"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
@@ -25,8 +25,8 @@ func (m *Master) observeLayers() {
 	m.Loops.SyncEndpoints = m.metrics.EndpointSync(m.Loops.SyncEndpoints)
 }
 
-func (m *Master) observer() store.Observer {
-	return store.Observer{Metrics: m.metrics, Catalogs: m.catalogs}
+func (m *Master) observer() storemetrics.Observer {
+	return storemetrics.Observer{Metrics: m.metrics, Catalogs: m.catalogs}
 }
 
 // Decorators returns the decorators that measure and trace the calls to a store.

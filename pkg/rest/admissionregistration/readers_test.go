@@ -11,7 +11,7 @@ import (
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/endpoints/bodies"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"

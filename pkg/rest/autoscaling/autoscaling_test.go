@@ -8,7 +8,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/autoscaling"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"

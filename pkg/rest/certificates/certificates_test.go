@@ -11,7 +11,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/user"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/certificates"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kube2014/pkg/endpoints/bodies"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
 	"kube2014/pkg/rest/customresource/conversion"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/devices"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"

@@ -9,7 +9,7 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 
 	"kube2014/pkg/api"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/flowcontrol"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 
-	"kube2014/pkg/endpoints/endpointstest"
+	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/metrics"
 )

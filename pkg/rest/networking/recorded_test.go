@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/storage/memory"

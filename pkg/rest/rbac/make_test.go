@@ -18,9 +18,9 @@ import (
 
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/endpoints"
-	"kube2014/pkg/endpoints/endpointstest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
+	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"kube2014/pkg/auth/authorizer"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/reviews"
 )
 

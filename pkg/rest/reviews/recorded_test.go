@@ -13,7 +13,7 @@ import (
 
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/user"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/reviews"
 )
 

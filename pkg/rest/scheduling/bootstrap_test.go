@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/storage/memory"

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api"
-	. "kube2014/pkg/endpoints/endpointstest"
+	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/storage"

@@ -1,5 +1,5 @@
-// Package store measures the calls of a server to its etcd.
-package store
+// Package storemetrics measures the calls of a server to its etcd.
+package storemetrics
 
 import (
 	"strings"
