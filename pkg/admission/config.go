@@ -4,12 +4,12 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"kube2014/pkg/util/yamls"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kube2014/pkg/util"
+	"kube2014/pkg/util/yamls"
 )
 
 const (
@@ -36,7 +36,7 @@ type pluginConfig struct {
 // is relative to the directory of this one. The error names the file and the field, and contains no
 // values.
 func ReadConfig(file string) (map[string]stdjson.RawMessage, error) {
-	text, err := readDocument(file)
+	text, err := util.ParseFile(file, yamls.ToJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +94,5 @@ func (p pluginConfig) read(directory string) (stdjson.RawMessage, error) {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(directory, file)
 	}
-	return readDocument(file)
-}
-
-// readDocument returns the only YAML document in a file, as JSON. The error names the file.
-func readDocument(file string) (stdjson.RawMessage, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	document, err := yamls.ToJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return document, nil
+	return util.ParseFile(file, yamls.ToJSON)
 }

@@ -5,7 +5,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,23 +27,6 @@ type Config struct {
 	Others func() (resources []metav1.APIResource, stale []schema.GroupVersion)
 	// Around is put around the work on one object, for a trace or a lease. Nil: nothing.
 	Around func(workqueue.Sync) workqueue.Sync
-}
-
-// Run syncs the keys of a queue with a number of workers until the context ends, after all handlers have seen what there is. A
-// sync that ends with ErrStale is retried after a StalePause.
-func (c Config) Run(ctx context.Context, workers int, queue *workqueue.Queue, sync workqueue.Sync, synced []func() bool) {
-	if !cache.WaitForSync(ctx, synced...) {
-		return
-	}
-	retried := func(ctx context.Context, key string) error {
-		err := sync(ctx, key)
-		if errors.Is(err, ErrStale) {
-			queue.AddAfter(key, StalePause)
-			return nil
-		}
-		return err
-	}
-	queue.Run(ctx, workers, workqueue.Sync(retried).Inside(c.Around))
 }
 
 // Handler returns a handler that queues the keys of what belongs to an object that is added, changed or deleted: in a change,

@@ -44,12 +44,23 @@ func Handle[T clientv1.Object](l *Loop, informer *cache.SharedInformer[T], handl
 // WaitFor lets the loop begin only when a function returns true.
 func (l *Loop) WaitFor(synced func() bool) { l.synced = append(l.synced, synced) }
 
-// Run syncs keys with a number of workers until the context ends. It is called once.
+// Run syncs keys with a number of workers until the context ends, after all handlers have seen what there is. It is called once.
 func (l *Loop) Run(ctx context.Context, workers int) {
 	for _, informer := range l.own {
 		go informer.Run(ctx)
 	}
-	l.Config.Run(ctx, workers, l.Queue, l.sync, l.synced)
+	if !cache.WaitForSync(ctx, l.synced...) {
+		return
+	}
+	retried := func(ctx context.Context, key string) error {
+		err := l.sync(ctx, key)
+		if errors.Is(err, ErrStale) {
+			l.Queue.AddAfter(key, StalePause)
+			return nil
+		}
+		return err
+	}
+	l.Queue.Run(ctx, workers, workqueue.Sync(retried).Inside(l.Around))
 }
 
 // Outrun handles the error of a write. If another client was faster, it queues the key after a pause; by then the informer has

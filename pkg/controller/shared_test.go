@@ -33,16 +33,15 @@ func TestASyncWithAStaleCopyIsRetriedAfterAPauseAsIfItHadNotFailed(t *testing.T)
 		}}
 		broken := errors.New("broken")
 		left := []error{errors.Join(controller.ErrStale, broken), broken, nil}
-		queue := workqueue.New("test")
-		queue.Add("key")
 		begin := time.Now()
-		servertest.Run(t, func(ctx context.Context) {
-			config.Run(ctx, 1, queue, func(context.Context, string) (err error) {
-				at = append(at, time.Since(synced))
-				err, left = left[0], left[1:]
-				return err
-			}, []func() bool{func() bool { synced = time.Now(); return time.Since(begin) > time.Minute }})
+		loop := controller.NewLoop(config, "test", func(context.Context, string) (err error) {
+			at = append(at, time.Since(synced))
+			err, left = left[0], left[1:]
+			return err
 		})
+		loop.WaitFor(func() bool { synced = time.Now(); return time.Since(begin) > time.Minute })
+		loop.Queue.Add("key")
+		servertest.Run(t, func(ctx context.Context) { loop.Run(ctx, 1) })
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		require.Len(t, at, 3)
