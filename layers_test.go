@@ -22,13 +22,13 @@ var floors = [][]string{
 	{"pkg/util"},
 	{"pkg/auth/user", "pkg/etcd", "pkg/printers", "pkg/ui", "pkg/webhook"},
 	{"pkg/admission", "pkg/api", "pkg/auth", "pkg/server/certs", "pkg/server/request"},
-	{"pkg/audit", "pkg/client/v1", "pkg/conversion", "pkg/metrics", "pkg/server/healthz"},
+	{"pkg/api/conversion", "pkg/audit", "pkg/client/v1", "pkg/metrics", "pkg/server/healthz"},
 	{"pkg/api/v1", "pkg/api/v1beta1"},
 	{"pkg/apiserver", "pkg/client", "pkg/quota", "pkg/server", "pkg/storage"},
 	{"pkg/controller", "pkg/kubelet", "pkg/proxy", "pkg/registry", "pkg/rest", "pkg/scheduler"},
 	{"pkg/admission/plugin", "pkg/admission/v1beta1", "pkg/endpoints", "pkg/extensions"},
-	{"pkg/aggregator", "pkg/client/servertest", "pkg/master/endpointstest", "pkg/master/storemetrics", "pkg/options", "pkg/trace"},
-	{"bench/measure", "bench/size", "pkg/controller/controllertest", "pkg/master"},
+	{"pkg/aggregator", "pkg/master/endpointstest", "pkg/master/servertest", "pkg/master/storemetrics", "pkg/options", "pkg/trace"},
+	{"bench/measure", "bench/size", "pkg/master/controllertest", "pkg/master"},
 	{"bench", "browser", "clients", "cmd", "compare", "kubebuilder", "secure"},
 }
 
@@ -59,7 +59,7 @@ var strangers = map[string][]string{
 }
 
 // of2014 are the first door, the registries and the stores, which do not know today's types.
-var of2014 = []string{"pkg/api", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/conversion", "pkg/etcd", "pkg/registry", "pkg/storage", "pkg/util"}
+var of2014 = []string{"pkg/api", "pkg/api/conversion", "pkg/api/v1beta1", "pkg/apiserver", "pkg/client", "pkg/etcd", "pkg/registry", "pkg/storage", "pkg/util"}
 
 // knowToday are packages below those that know today's types all the same.
 var knowToday = []string{"pkg/client/cache", "pkg/client/informers", "pkg/client/leaderelection", "pkg/client/record", "pkg/util/pods", "pkg/util/quantity", "pkg/util/services", "pkg/util/yamls"}
@@ -98,7 +98,7 @@ var libraries = map[string][]string{
 	"github.com/robfig/cron":               {"pkg/controller/cronjob", "pkg/util/schedule", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"google.golang.org/grpc":               {"pkg/etcd", "pkg/storage/etcd3"},
 	"github.com/anishathalye/porcupine":    {"pkg/storage/storagetest"},
-	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/controller/controllertest", "pkg/master/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
+	"github.com/stretchr/testify":          {"compare/aggregation", "compare/serverstest", "pkg/auth/authorizer/authorizertest", "pkg/master/controllertest", "pkg/master/endpointstest", "pkg/storage/storagetest", "pkg/util/certtest", "pkg/util/loopback/loopbacktest"},
 	"k8s.io/api":                           {"pkg/api/v1"}, // but see of2014
 	"k8s.io/apimachinery":                  {"pkg/api/v1"},
 	"k8s.io/kube-aggregator":               {"pkg/aggregator", "compare/aggregation", "pkg/api/v1", "pkg/printers", "pkg/rest/apiregistration"},

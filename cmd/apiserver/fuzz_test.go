@@ -21,11 +21,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/server/request"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 func (server *ApiServer) handleHealthz(w http.ResponseWriter, req *http.Request) {

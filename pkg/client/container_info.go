@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/util"
 )
 

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/master/servertest"
 )
 
 var settings = metav1.ObjectMeta{Name: "settings", Finalizers: []string{"example.com/wait"}}

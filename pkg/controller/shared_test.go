@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/master/servertest"
 	"kube2014/pkg/util/workqueue"
 )
 

@@ -15,7 +15,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/endpoints/accept"
 	"kube2014/pkg/endpoints/bodies"
 )

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 )

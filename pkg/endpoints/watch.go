@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/endpoints/stream"

@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/kubelet"
+	"kube2014/pkg/master/servertest"
 )
 
 // K77.

@@ -19,9 +19,9 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/util/loopback/loopbacktest"
 
-	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
+	"kube2014/pkg/master/servertest"
 )
 
 const machine = "127.0.0.2"

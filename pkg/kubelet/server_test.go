@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/kubelet"
 	"kube2014/pkg/kubelet/hollow"
+	"kube2014/pkg/master/servertest"
 )
 
 // request sends a request to the kubelet, and returns the status and the body.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/storage"
 )
 

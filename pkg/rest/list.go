@@ -13,8 +13,8 @@ import (
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
-	"kube2014/pkg/conversion"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util"
 )

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/master/servertest"
 )
 
 // bench is a server with nodes, pods and schedulers, in a synctest bubble.

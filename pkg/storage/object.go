@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // Object is one version of an object. It is immutable, and so is the api.Object in

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 // codecs are those of one scheme that indent differently.

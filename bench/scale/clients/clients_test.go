@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/bench/measure"
-	"kube2014/pkg/client/servertest"
+	"kube2014/pkg/master/servertest"
 )
 
 func TestAllClientsStayInStepThoughAServerIsGone(t *testing.T) {

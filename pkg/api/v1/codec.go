@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // ListMeta is the metadata of a list.

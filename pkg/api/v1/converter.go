@@ -11,7 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // Converter converts the stored objects of one kind. It is safe for concurrent use.

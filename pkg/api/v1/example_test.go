@@ -6,9 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"kube2014/pkg/api/conversion"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 // newScheme returns a scheme of both versions.

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 // object is an object of this version.

@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1/defaults"
-	"kube2014/pkg/conversion"
 )
 
 // manifestVersion is the version of the manifests in June 2014's examples.

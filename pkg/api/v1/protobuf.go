@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // An object in protobuf is four bytes and an envelope, a runtime.Unknown: its field 1 names the kind, field 2 is the message of

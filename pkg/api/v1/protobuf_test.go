@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // decoder decodes objects in protobuf.

@@ -3,7 +3,7 @@ package v1
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // A part of a v1 object may refine the internal part to which it is converted: with the

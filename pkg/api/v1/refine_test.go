@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 // refined is a pod of which nearly every value says more than June 2014 can.

@@ -29,8 +29,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1/defaults"
-	"kube2014/pkg/conversion"
 )
 
 // Version is the name of this version of the API.

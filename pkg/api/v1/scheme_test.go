@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 func TestASchemeOfBothVersionsSaysWhatItDoesNotKnow(t *testing.T) {

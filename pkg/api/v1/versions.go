@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // storedVersions has the kinds that are served in several versions. The stored version is the internal one of the

@@ -2,7 +2,7 @@ package v1beta1
 
 import (
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // Version is the name of this version of the API.

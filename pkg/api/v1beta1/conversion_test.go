@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // wireTypes returns the names of all types of this version.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // seeds is how many objects of each kind go test makes without fuzzing.

@@ -20,8 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/cache"
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/master/servertest"
 )
 
 func pod(name string) *corev1.Pod {

@@ -11,7 +11,7 @@ import (
 
 	"kube2014/pkg/client/cache"
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
+	"kube2014/pkg/master/servertest"
 )
 
 func TestThePartsOfAProcessShareAnInformerOfEachKind(t *testing.T) {

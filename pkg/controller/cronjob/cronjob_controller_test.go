@@ -15,8 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/cronjob"
+	"kube2014/pkg/master/controllertest"
 )
 
 const resync = 10 * time.Second // as in the controller manager

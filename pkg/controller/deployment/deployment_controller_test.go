@@ -16,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/controller"
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/deployment"
+	"kube2014/pkg/master/controllertest"
+	"kube2014/pkg/master/servertest"
 )
 
 // bench is a server with a deployment controller and a fleet, and the events of the former.

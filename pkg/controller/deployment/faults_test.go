@@ -13,7 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 func TestALostAnswerMakesNoSecondReplicaSet(t *testing.T) {

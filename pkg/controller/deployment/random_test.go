@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 // Whatever goes wrong, a deployment has never more pods than it may have, deletes no available one that it needs, and has all of

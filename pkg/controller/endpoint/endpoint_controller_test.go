@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/client/informers"
 	"kube2014/pkg/util/workqueue"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 // endpointBench is a server with services, pods and an endpoint controller.

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
+	"kube2014/pkg/master/servertest"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 // Benchmark5000PodsBecomeReady measures the time until slices say that 5,000 pods are ready, and what the controller writes

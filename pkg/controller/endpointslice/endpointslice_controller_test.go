@@ -20,11 +20,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
 	"kube2014/pkg/controller/endpoint"
+	"kube2014/pkg/master/servertest"
 	"kube2014/pkg/util/workqueue"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 // podBench is a server with services and pods.

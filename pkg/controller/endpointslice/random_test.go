@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 // disturb lets one of four requests of the controllers go wrong, and their watches be late.

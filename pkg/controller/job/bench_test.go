@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/job"
+	"kube2014/pkg/master/controllertest"
 )
 
 // resync is how often the handlers see all objects again.

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube2014/pkg/client/servertest"
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
+	"kube2014/pkg/master/servertest"
 )
 
 // The controller is killed after each of its writes, with the answer lost; the next one goes on.

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/replication"
+	"kube2014/pkg/master/controllertest"
 )
 
 // BenchmarkAReplicationControllerGets2000Pods measures the time until the status tells of them all.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 func TestACreateThatIsRefusedIsToldAndTriedAgain(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/replication"
+	"kube2014/pkg/master/controllertest"
 )
 
 func (b *replicationBench) runReplicaSets() (stop func()) {

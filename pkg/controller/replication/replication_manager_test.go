@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/controller/controllertest"
 	"kube2014/pkg/controller/replication"
+	"kube2014/pkg/master/controllertest"
 )
 
 // replicationBench is a server with a replication manager, and what that says.

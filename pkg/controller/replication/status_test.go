@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 )
 
 func TestTheStatusOfAControllerCountsItsPods(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/controller/controllertest"
+	"kube2014/pkg/master/controllertest"
 	"kube2014/pkg/storage"
 )
 

@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/master/servertest"
 )
 
 // bench is a server in a synctest bubble.

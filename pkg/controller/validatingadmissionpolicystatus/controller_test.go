@@ -16,8 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/master/servertest"
 )
 
 // What today's controller says of types is recorded: see TestWebhooksAndPoliciesDecideAsOnTodaysServer.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/conversion"
 	"kube2014/pkg/api/v1beta1"
-	"kube2014/pkg/conversion"
 )
 
 // extra is the last member of an object's JSON.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // secret is registered, but v1 does not have it. unregistered is what it says.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"kube2014/pkg/conversion"
+	"kube2014/pkg/api/conversion"
 )
 
 // Task is the internal object of a small API, which has two versions.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"kube2014/pkg/client/informers"
-	"kube2014/pkg/client/servertest"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
+	"kube2014/pkg/master/servertest"
 )
 
 // userAgent is that of the test itself. Controllers have others.
