@@ -209,9 +209,9 @@ func newHandler(r registries, containerInfo client.ContainerInfo, scheduler regi
 
 // chainBefore puts the chain of the insecure port before servers.
 func chainBefore(servers ...request.Server) http.Handler {
-	var chain *server.Link
+	var chain *server.Delegate
 	for _, one := range slices.Backward(servers) {
-		chain = &server.Link{Server: one, Next: chain}
+		chain = &server.Delegate{Server: one, Next: chain}
 	}
 	config := &server.Config{Chain: chain, RequestTimeout: hangs}
 	return config.Complete().New().InsecureHandler()
@@ -232,7 +232,7 @@ func serverWith(handler http.Handler, listener net.Listener, timeout time.Durati
 	generic.ReadTimeout, generic.WriteTimeout = timeout, timeout
 	generic.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
 	generic.Listen = func(string, string) (net.Listener, error) { return listener, nil }
-	generic.Chain = &server.Link{}
+	generic.Chain = &server.Delegate{}
 	for _, end := range atEnd {
 		generic.Chain.AddPreShutdownHook("end", func() error { end(); return nil })
 	}

@@ -13,9 +13,9 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. It answers
-// 404 to requests that no link serves.
-func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Link {
+// createJune2014 creates the last delegate: the API of June 2014, with the loops that any registries need. It answers
+// 404 to requests that no delegate serves.
+func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Delegate {
 	for resource, storage := range table {
 		table[resource] = m.tracer.RESTStorage(storage)
 	}
@@ -23,19 +23,19 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 		table = nil
 	}
 	m.First = CreateFirstAPIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
-	link := &server.Link{Name: "June 2014", Server: m.First}
+	delegate := &server.Delegate{Name: "June 2014", Server: m.First}
 	if m.Stores.Healthz != nil {
-		link.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
+		delegate.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
 			_, err := m.Stores.Healthz()
 			return err
 		}}}
 	}
-	link.AddLoop(m.Loops.SyncForever)
-	link.AddLoop(m.Loops.SyncOnChange)
+	delegate.AddLoop(m.Loops.SyncForever)
+	delegate.AddLoop(m.Loops.SyncOnChange)
 	if m.Loops.follow != nil {
-		link.AddLoop(m.Loops.followForever)
+		delegate.AddLoop(m.Loops.followForever)
 	}
-	return link
+	return delegate
 }
 
 // CreateFirstAPIServer returns the server of June 2014's API: a table of its resources below a

@@ -53,11 +53,11 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	return err
 }
 
-// CreateKubeAPIServer creates the link of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
+// CreateKubeAPIServer creates the delegate of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
-func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
+func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Delegate) *server.Delegate {
 	kube := endpoints.New(m.Second, &m.built)
-	link := &server.Link{Name: "master", Server: kube, Next: next}
+	delegate := &server.Delegate{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
 	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(), Budgets: &budgets, Components: m.components(),
@@ -68,7 +68,7 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
-		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
+		delegate.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
 	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base),
@@ -92,13 +92,13 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		}
 	}
 	m.Stores.registry.Track = m.trackJune2014
-	m.addBuiltIn(link, base)
-	m.addServiceRanges(link)
-	m.addNodeGraph(link)
-	m.addKubernetesService(link)
-	m.addAuthenticationInfo(link)
+	m.addBuiltIn(delegate, base)
+	m.addServiceRanges(delegate)
+	m.addNodeGraph(delegate)
+	m.addKubernetesService(delegate)
+	m.addAuthenticationInfo(delegate)
 	if m.Loops.mayBeFree != nil {
-		link.AddLoop(m.Loops.PlaceOnChange)
+		delegate.AddLoop(m.Loops.PlaceOnChange)
 	}
-	return link
+	return delegate
 }

@@ -145,7 +145,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
 
 // createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
-func (m *Master) createGenericServer(chain *server.Link) (err error) {
+func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler
 	config.Guards = m.tracer.Guards(config.Guards)

@@ -40,21 +40,21 @@ func (m *Master) machineOf(namespace, name string) string {
 }
 
 // addNodeGraph lets the Node authorizer, if it is on, follow what gives nodes access to other objects.
-func (m *Master) addNodeGraph(link *server.Link) {
+func (m *Master) addNodeGraph(delegate *server.Delegate) {
 	if !m.o.Authorization.Has(options.Node) {
 		return
 	}
-	followRelations(m, link, node.Pod, corev1.SchemeGroupVersion.WithResource("pods"), node.OfPod)
-	followRelations(m, link, node.Volume, corev1.SchemeGroupVersion.WithResource("persistentvolumes"), node.OfVolume)
-	followRelations(m, link, node.Attachment, storagev1.SchemeGroupVersion.WithResource("volumeattachments"), node.OfAttachment)
-	followRelations(m, link, node.Slice, resourcev1.SchemeGroupVersion.WithResource("resourceslices"), node.OfSlice)
+	followRelations(m, delegate, node.Pod, corev1.SchemeGroupVersion.WithResource("pods"), node.OfPod)
+	followRelations(m, delegate, node.Volume, corev1.SchemeGroupVersion.WithResource("persistentvolumes"), node.OfVolume)
+	followRelations(m, delegate, node.Attachment, storagev1.SchemeGroupVersion.WithResource("volumeattachments"), node.OfAttachment)
+	followRelations(m, delegate, node.Slice, resourcev1.SchemeGroupVersion.WithResource("resourceslices"), node.OfSlice)
 }
 
 // followRelations keeps the relations of the objects of a resource in the graph.
-func followRelations[T rest.Object](m *Master, link *server.Link, kind node.Kind, resource schema.GroupVersionResource, of func(T) []node.Relation) {
+func followRelations[T rest.Object](m *Master, delegate *server.Delegate, kind node.Kind, resource schema.GroupVersionResource, of func(T) []node.Relation) {
 	row := m.row(resource.GroupVersion(), resource.Resource)
 	apply := applyTo(m.nodes, kind, v1.NewConverter(row.Kind, row.Stored, row.Types()), of)
-	link.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.Stored, apply) })
+	delegate.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.Stored, apply) })
 }
 
 // applyTo returns a function for storage.Follow, which applies changes to the graph. Unreadable objects have no relations.

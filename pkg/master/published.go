@@ -21,28 +21,28 @@ func (m *Master) row(version schema.GroupVersion, resource string) *rest.Resourc
 	return m.built.Snapshot().Find(version, resource)
 }
 
-// addKubernetesService lets a link keep the service of the server, if other machines reach it at a secure port.
-func (m *Master) addKubernetesService(link *server.Link) {
+// addKubernetesService lets a delegate keep the service of the server, if other machines reach it at a secure port.
+func (m *Master) addKubernetesService(delegate *server.Delegate) {
 	if !m.o.SecureServing.Secure {
 		return
 	}
 	k := kubernetesservice.New(m.lifecycle, *m.row(corev1.SchemeGroupVersion, "services"), *m.row(corev1.SchemeGroupVersion, "endpoints"),
 		*m.row(discoveryv1.SchemeGroupVersion, "endpointslices"), m.o.Services.Ranges)
 	sync := m.tracer.Sync("KubernetesService.Sync", k.Sync)
-	link.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
+	delegate.AddPostStartHook("bootstrap-controller", func(ctx context.Context) error {
 		k.ServeAt(netip.AddrPortFrom(m.o.Services.AdvertisedAddress(&m.o.SecureServing), m.securePort))
 		return untilDone(ctx, sync)
 	})
-	link.AddLoop(func(ctx context.Context) {
+	delegate.AddLoop(func(ctx context.Context) {
 		for log := logChanges(); util.Sleep(ctx, SyncPeriod); {
 			log(sync())
 		}
 	})
-	link.AddPreShutdownHook("stop-kubernetes-service", k.Stop)
+	delegate.AddPreShutdownHook("stop-kubernetes-service", k.Stop)
 }
 
-// addAuthenticationInfo lets a link keep the config map of authentication, if there is something to say.
-func (m *Master) addAuthenticationInfo(link *server.Link) {
+// addAuthenticationInfo lets a delegate keep the config map of authentication, if there is something to say.
+func (m *Master) addAuthenticationInfo(delegate *server.Delegate) {
 	o := &m.o.Authentication
 	if o.ClientCA == nil && o.ProxyCA == nil {
 		return
@@ -50,7 +50,7 @@ func (m *Master) addAuthenticationInfo(link *server.Link) {
 	info := &authenticationinfo.Info{ConfigMaps: m.row(corev1.SchemeGroupVersion, "configmaps").Storage.(rest.Updater),
 		Clients: o.ClientCA, Proxies: o.ProxyCA, Proxy: o.RequestHeader.FrontProxy}
 	sync := m.tracer.Sync("AuthenticationInfo.Sync", info.Sync)
-	link.AddPostStartHook("start-cluster-authentication-info-controller", func(ctx context.Context) error {
+	delegate.AddPostStartHook("start-cluster-authentication-info-controller", func(ctx context.Context) error {
 		return untilDone(ctx, func() error {
 			err := sync()
 			if apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) {
@@ -60,7 +60,7 @@ func (m *Master) addAuthenticationInfo(link *server.Link) {
 			return nil
 		})
 	})
-	link.AddLoop(func(ctx context.Context) {
+	delegate.AddLoop(func(ctx context.Context) {
 		for util.Sleep(ctx, SyncPeriod) {
 			_ = untilDone(ctx, sync)
 		}

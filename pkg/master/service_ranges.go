@@ -27,18 +27,18 @@ func (m *Master) base() generic.Base {
 	return generic.Base{Objects: m.lifecycle, Turns: &generic.Turns{}, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
 }
 
-// addServiceRanges lets a link create the object of the range, and repair what services hold.
-func (m *Master) addServiceRanges(link *server.Link) {
+// addServiceRanges lets a delegate create the object of the range, and repair what services hold.
+func (m *Master) addServiceRanges(delegate *server.Delegate) {
 	ranges := m.o.Services.Ranges
 	if !ranges.Given() {
 		return
 	}
 	allocator := networking.NewAllocator(m.Stores.Objects, ranges, time.Now)
-	link.AddPostStartHook("start-kubernetes-service-cidr-controller", func(ctx context.Context) error {
+	delegate.AddPostStartHook("start-kubernetes-service-cidr-controller", func(ctx context.Context) error {
 		return untilDone(ctx, func() error { return networking.Bootstrap(ctx, m.base(), ranges) })
 	})
 	repair := m.tracer.Sync("Allocator.Repair", allocator.Repair)
-	link.AddLoop(func(ctx context.Context) {
+	delegate.AddLoop(func(ctx context.Context) {
 		for pause := syncPause; util.Sleep(ctx, pause); pause = repairPeriod {
 			logError(repair())
 		}

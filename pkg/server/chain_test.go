@@ -64,7 +64,7 @@ var bear = toys{
 
 // chainOf returns the chain before an API, as the rest of a configuration says.
 func chainOf(a toys, config server.Config) http.Handler {
-	config.Chain = &server.Link{Server: a}
+	config.Chain = &server.Delegate{Server: a}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = time.Minute
 	}

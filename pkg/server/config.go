@@ -20,7 +20,7 @@ import (
 
 // Config configures a server. The option groups fill it in, and the assembly adds the chain.
 type Config struct {
-	Chain *Link        // the first link of the chain of servers
+	Chain *Delegate    // the first delegate of the chain of servers
 	Page  http.Handler // served to everybody at ui.Path, nil for none
 	Mux   Mux          // serves the server's own paths; nil if they are not served
 

@@ -217,7 +217,7 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config := server.Config{Chain: &server.Link{Server: collection{whoAsks, "list", row.counts}}, RequestTimeout: time.Minute,
+			config := server.Config{Chain: &server.Delegate{Server: collection{whoAsks, "list", row.counts}}, RequestTimeout: time.Minute,
 				Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
 			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
 			assert.Equal(t, row.status, answer.Code)
@@ -229,7 +229,7 @@ func TestAnAuthorizerSeesTheSelectors(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"list", "deletecollection"} {
 		var seen authorizer.Attributes
-		config := server.Config{Chain: &server.Link{Server: collection{whoAsks, verb, true}}, RequestTimeout: time.Minute,
+		config := server.Config{Chain: &server.Delegate{Server: collection{whoAsks, verb, true}}, RequestTimeout: time.Minute,
 			Guards: server.Guards{Authenticator: byName, Authorizer: allows(func(a authorizer.Attributes) { seen = a })}}
 		query := "?fieldSelector=metadata.name%3Dbear,a!%3Db&labelSelector=c,d+in+(e)"
 		assert.Equal(t, 200, ask(config.Complete().New().SecureHandler(), "GET", "/who"+query, "Authorization: ann").Code)
@@ -257,6 +257,6 @@ func (namespaces) Serves(req *http.Request, record *request.Record) bool {
 
 func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {
 	t.Parallel()
-	config := server.Config{Chain: &server.Link{Server: namespaces{whoAsks}}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
+	config := server.Config{Chain: &server.Delegate{Server: namespaces{whoAsks}}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
 	assert.Equal(t, http.StatusOK, ask(config.Complete().New().SecureHandler(), "GET", "/who", "Authorization: ann").Code)
 }

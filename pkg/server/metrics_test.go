@@ -111,14 +111,14 @@ func TestAWatchCountsAsLongAsItIsServed(t *testing.T) {
 func TestMetricsAreServedAtTheirPath(t *testing.T) {
 	t.Parallel()
 	mux := paths{}
-	config := server.Config{Chain: &server.Link{Server: bear}, Mux: mux, Metrics: toyMetrics()}
+	config := server.Config{Chain: &server.Delegate{Server: bear}, Mux: mux, Metrics: toyMetrics()}
 	config.Complete().New().PrepareRun()
 	require.Contains(t, mux, "/metrics")
 	code, text := mux.get("/metrics")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, text, "kubernetes_build_info")
 	mux = paths{}
-	config = server.Config{Chain: &server.Link{Server: bear}, Mux: mux}
+	config = server.Config{Chain: &server.Delegate{Server: bear}, Mux: mux}
 	config.Complete().New().PrepareRun()
 	assert.NotContains(t, mux, "/metrics", "who has none serves none")
 }
@@ -141,7 +141,7 @@ func TestWhatIsAskedForIsFoundOutOnce(t *testing.T) {
 			t.Run(name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				asked := 0
-				config := server.Config{Chain: &server.Link{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, Guards: guards}
+				config := server.Config{Chain: &server.Delegate{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, Guards: guards}
 				s := config.Complete().New()
 				handler := s.InsecureHandler()
 				if name == "secure" {

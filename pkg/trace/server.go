@@ -51,8 +51,8 @@ func isSecret(req *http.Request) bool {
 
 // destination describes the server that a request is for.
 func destination(to request.Server) string {
-	if link, ok := to.(*server.Link); ok {
-		return destination(link.Server) + " of " + link.Name
+	if delegate, ok := to.(*server.Delegate); ok {
+		return destination(delegate.Server) + " of " + delegate.Name
 	}
 	return called(to, "ServeHTTP")
 }

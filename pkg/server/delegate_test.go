@@ -36,14 +36,14 @@ func (b below) Fail(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = io.WriteString(w, string(b)+" fails")
 }
 
-func chainOfThree() (first, second, third *server.Link) {
-	third = &server.Link{Name: "third", Server: below("/")}
-	second = &server.Link{Name: "second", Server: below("/b"), Next: third}
-	first = &server.Link{Name: "first", Server: below("/bar"), Next: second}
+func chainOfThree() (first, second, third *server.Delegate) {
+	third = &server.Delegate{Name: "third", Server: below("/")}
+	second = &server.Delegate{Name: "second", Server: below("/b"), Next: third}
+	first = &server.Delegate{Name: "first", Server: below("/bar"), Next: second}
 	return first, second, third
 }
 
-func TestARequestIsForTheFirstLinkThatServesIt(t *testing.T) {
+func TestARequestIsForTheFirstDelegateThatServesIt(t *testing.T) {
 	t.Parallel()
 	first, _, _ := chainOfThree()
 	config := server.Config{Chain: first, RequestTimeout: time.Minute}
@@ -58,7 +58,7 @@ func TestARequestIsForTheFirstLinkThatServesIt(t *testing.T) {
 	assert.Equal(t, "/b fails", refused.Body.String(), "the handlers before it refuse in its words")
 }
 
-func TestChecksAndHooksOfALinkAreThoseOfTheNextOnesToo(t *testing.T) {
+func TestChecksAndHooksOfADelegateAreThoseOfTheNextOnesToo(t *testing.T) {
 	t.Parallel()
 	first, second, third := chainOfThree()
 	first.Checks = []healthz.Check{healthz.Ping}
