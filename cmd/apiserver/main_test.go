@@ -204,7 +204,7 @@ func clientOf(address string) *client.Client {
 
 // newHandler puts the registries behind the first door only.
 func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) http.Handler {
-	return chainBefore(master.CreateFirstAPIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
+	return chainBefore(master.CreateJune2014APIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
 }
 
 // chainBefore puts the chain of the insecure port before servers.

@@ -21,7 +21,7 @@ const discoveryTimeout = 5 * time.Second
 // createAggregatorServer creates the first delegate. It sends requests to other servers, and serves what is common to all servers of today's
 // API: discovery and OpenAPI, the version, and the health of the chain.
 func (m *Master) createAggregatorServer(next *server.Delegate) *server.Delegate {
-	own := endpoints.New(m.Second, &m.aggregated)
+	own := endpoints.New(m.Today, &m.aggregated)
 	own.Handle("/version", server.Version(m.config.Version))
 	own.Handle("/version/", server.Version(m.config.Version))
 	services, rows := apiregistration.Resources(m.base())

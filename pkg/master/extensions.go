@@ -15,7 +15,7 @@ import (
 // createAPIExtensionsServer creates the delegate for the kinds of CustomResourceDefinitions. It is the last one of today's
 // API: it answers requests that none of them serves.
 func (m *Master) createAPIExtensionsServer(next *server.Delegate) *server.Delegate {
-	endpoints := endpoints.New(m.Second, &m.Extensions)
+	endpoints := endpoints.New(m.Today, &m.Extensions)
 	endpoints.All = m.catalogs
 	delegate := &server.Delegate{Name: "extension server", Server: endpoints, Next: next}
 	if !m.o.APIEnablement.Serves(options.Extensions) {

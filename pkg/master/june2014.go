@@ -22,8 +22,8 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 	if !m.o.APIEnablement.Serves(options.June2014) {
 		table = nil
 	}
-	m.First = CreateFirstAPIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
-	delegate := &server.Delegate{Name: "June 2014", Server: m.First}
+	m.June2014 = CreateJune2014APIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
+	delegate := &server.Delegate{Name: "June 2014", Server: m.June2014}
 	if m.Stores.Healthz != nil {
 		delegate.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
 			_, err := m.Stores.Healthz()
@@ -38,9 +38,9 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 	return delegate
 }
 
-// CreateFirstAPIServer returns the server of June 2014's API: a table of its resources below a
+// CreateJune2014APIServer returns the server of June 2014's API: a table of its resources below a
 // prefix. Healthz is that of the registries.
-func CreateFirstAPIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
+func CreateJune2014APIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	first := apiserver.New(table, prefix)
 	first.Healthz, first.KnownAs = healthz, knownAs
 	return first

@@ -39,7 +39,7 @@ import (
 func (m *Master) newTodaysConfig() *endpoints.Config {
 	config := endpoints.NewConfig(time.Now)
 	config.WriteTimeout, config.MinWatchTime = m.config.RequestTimeout, m.o.Generic.MinRequestTimeout
-	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.First.Owns
+	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.June2014.Owns
 	return config
 }
 
@@ -56,7 +56,7 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 // CreateKubeAPIServer creates the delegate of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
 // The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Delegate) *server.Delegate {
-	kube := endpoints.New(m.Second, &m.built)
+	kube := endpoints.New(m.Today, &m.built)
 	delegate := &server.Delegate{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)

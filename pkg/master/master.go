@@ -35,11 +35,11 @@ import (
 // Master is an apiserver: its registries, the server of each API, and the generic server around
 // them. Call New, BuildGenericConfig and CreateServerChain in this order, in one goroutine.
 type Master struct {
-	Stores Registries
-	Loops  Loops
-	First  *apiserver.ApiServer // of June 2014's API
-	Second *endpoints.Config    // of the servers of today's API, nil if it is off
-	Server *server.Server
+	Stores   Registries
+	Loops    Loops
+	June2014 *apiserver.ApiServer // of June 2014's API
+	Today    *endpoints.Config    // of the servers of today's API, nil if it is off
+	Server   *server.Server
 	// Extensions has the kinds of the extension server, which may change at run time.
 	Extensions rest.Catalog
 	Kubelets   *client.HTTPContainerInfo // client of the kubelets
@@ -131,7 +131,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	m.readRoles()
 	chain := m.createJune2014(table)
 	if servesToday(m.o) {
-		m.Second = m.newTodaysConfig()
+		m.Today = m.newTodaysConfig()
 		extensions := m.createAPIExtensionsServer(chain)
 		master := m.CreateKubeAPIServer(m.newPlacer(scheduler), extensions)
 		chain = m.createAggregatorServer(master)
@@ -142,7 +142,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 
 // runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
 // leaves undone.
-func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
+func (m *Master) runsControllers() bool { return m.Today != nil && m.o.Controllers.Any() }
 
 // createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
 func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
@@ -154,7 +154,7 @@ func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 		chain.AddLoop(issuer.Run)
 	}
 	m.addFlowControl(chain)
-	if m.Second != nil {
+	if m.Today != nil {
 		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}
 	config.Listening = m.announce
@@ -178,10 +178,10 @@ func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 		chain.AddLoop(func(ctx context.Context) { m.Parts.RunAfter(ctx, m.Server.Started()) })
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
 	}
-	if m.Second != nil { // after the parts, which would list again what they watched
+	if m.Today != nil { // after the parts, which would list again what they watched
 		chain.AddPreShutdownHook("end-watches", func() error {
 			m.endServing()
-			m.Second.EndWatches()
+			m.Today.EndWatches()
 			return nil
 		})
 	}
