@@ -148,7 +148,7 @@ func (m *Master) runsControllers() bool { return m.Today != nil && m.o.Controlle
 func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler
-	config.Guards = m.tracer.Guards(config.Guards)
+	config.AuthInfo = m.tracer.AuthInfo(config.AuthInfo)
 	m.observeLayers()
 	if issuer := m.o.Authentication.OpenID; issuer != nil {
 		chain.AddLoop(issuer.Run)

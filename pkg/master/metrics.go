@@ -14,7 +14,7 @@ import (
 func (m *Master) observeLayers() {
 	config := m.generic
 	config.Metrics = m.metrics
-	config.Guards.Authenticator, config.Guards.Authorizer = m.metrics.Authenticator(config.Guards.Authenticator), m.metrics.Authorizer(config.Guards.Authorizer)
+	config.AuthInfo.Authenticator, config.AuthInfo.Authorizer = m.metrics.Authenticator(config.AuthInfo.Authenticator), m.metrics.Authorizer(config.AuthInfo.Authorizer)
 	if config.Audit != nil {
 		config.Audit.Counters = m.metrics.Audit()
 	}

@@ -85,6 +85,6 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, node
 		}
 	}
 	united := authorizer.Union(all...)
-	c.Guards.Authorizer = united
+	c.AuthInfo.Authorizer = united
 	return united, errors.Join(errs...)
 }

@@ -69,7 +69,7 @@ func chainOf(a toys, config server.Config) http.Handler {
 		config.RequestTimeout = time.Minute
 	}
 	s := config.Complete().New()
-	if config.Guards != (server.Guards{}) {
+	if config.AuthInfo != (server.AuthInfo{}) {
 		return s.SecureHandler()
 	}
 	return s.InsecureHandler()
