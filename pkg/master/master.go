@@ -64,7 +64,7 @@ type Master struct {
 	serving    context.Context // ends when the server is about to end
 	endServing func()
 
-	rights    authorizer.United
+	rights    authorizer.UnionAuthorizer
 	nodes     *node.Graph         // of the Node authorizer
 	tokens    authenticator.Token // nil without bearer tokens
 	admission *admission.Chain

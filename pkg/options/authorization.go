@@ -63,7 +63,7 @@ func (o *AuthorizationOptions) Has(mode string) bool { return slices.Contains(o.
 // ApplyTo sets the server's authorizer, and returns it: system:masters may do everything, then the
 // modes decide in their order. Only RBAC uses the roles; nodes is what decides for Node. The error joins one for each
 // invalid flag, which it names. Today's server calls this BuildAuthorizer.
-func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, nodes authorizer.Authorizer) (authorizer.United, error) {
+func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, nodes authorizer.Authorizer) (authorizer.UnionAuthorizer, error) {
 	all, errs := []authorizer.Authorizer{authorizer.PrivilegedGroups{user.Masters}}, []error(nil)
 	for _, mode := range o.Modes {
 		switch mode {
@@ -84,7 +84,7 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, node
 			all = append(all, nodes)
 		}
 	}
-	united := authorizer.Union(all...)
-	c.AuthInfo.Authorizer = united
-	return united, errors.Join(errs...)
+	union := authorizer.Union(all...)
+	c.AuthInfo.Authorizer = union
+	return union, errors.Join(errs...)
 }
