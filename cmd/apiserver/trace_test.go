@@ -45,7 +45,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 				t.Parallel()
 				var answers [2][]string
 				var keys [2]map[string]string
-				var narration bytes.Buffer
+				var trace bytes.Buffer
 				for i, traced := range []bool{false, true} {
 					o := options.New()
 					o.Generic.Machines, o.Generic.Trace = recorded.Machines, traced
@@ -60,7 +60,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
 					o.Admission.NoAccounts = true // no loop runs
-					m, err := createMaster(config, o, &narration)
+					m, err := createMaster(config, o, &trace)
 					require.NoError(t, err)
 					stores := m.Stores
 					answers[i] = answersOf(t, m.Server.PrepareRun().InsecureHandler(), recorded)
@@ -73,7 +73,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						assert.NotEmpty(t, keys[i])
 						stores.Close()
 					}
-					assert.Equal(t, traced, narration.Len() > 0)
+					assert.Equal(t, traced, trace.Len() > 0)
 				}
 				assert.Equal(t, answers[0], answers[1])
 				assert.Equal(t, keys[0], keys[1])

@@ -72,13 +72,13 @@ type Master struct {
 	clientCertificate func() (*tls.Certificate, error)
 }
 
-// New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
-func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
+// New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to traceOut.
+func New(config *Config, o *options.ServerRunOptions, traceOut io.Writer) *Master {
 	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
 	m.serving, m.endServing = context.WithCancel(context.Background())
 	m.catalogs = rest.Catalogs{&m.aggregated, &m.built, &m.Extensions}
 	if o.Generic.Trace {
-		m.tracer = trace.New(narration)
+		m.tracer = trace.New(traceOut)
 	}
 	return m
 }

@@ -64,5 +64,5 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
      1ms Authorizer.Authorize("ann", post "/x") → no opinion
      1ms Authorizer.Authorize("ann", get "default/pods/web/log") → denied: no
      1ms Authorizer.Authorize("ann", get "default/pods/web/log") → error: the webhook does not answer
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
