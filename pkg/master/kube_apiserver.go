@@ -43,8 +43,8 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 	return config
 }
 
-// BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until the store is available. The error is
-// that of the context when it ends.
+// BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until
+// the store is available. The error is that of the context when it ends.
 func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	err := untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
 	if err == nil {
@@ -53,15 +53,19 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	return err
 }
 
-// CreateKubeAPIServer creates the delegate of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
-// The placer chooses the machines of pods.
+// CreateKubeAPIServer creates the delegate of the built-in kinds, in the order in which discovery lists their groups.
+// They share the store with the objects of June 2014. The placer chooses the machines of pods.
 func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Delegate) *server.Delegate {
 	kube := endpoints.New(m.Today, &m.built)
 	delegate := &server.Delegate{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(), Budgets: &budgets, Components: m.components(),
-		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+	m.built.Install(core.Resources(core.Config{
+		Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL,
+		Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(),
+		Budgets: &budgets, Components: m.components(),
+		Issuer: m.o.Authentication.Issuer, IgnoreDependents: base.IgnoreDependents,
+	})...)
 	m.built.Install(slices.Concat(apps.Resources(base), events.Resources(base, m.o.Etcd.EventTTL))...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
 	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), budgetRows)...)
