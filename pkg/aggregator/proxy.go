@@ -55,7 +55,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		return
 	}
 	who := request.UserFrom(ctx)
-	if request.RecordOf(ctx).Info.Unlimited {
+	if request.RecordOf(ctx).Info.NoTimeout {
 		defer context.AfterFunc(s.Serving, cancel)()
 		proxy.Unlimit(w)
 		if !proxy.IsUpgrade(req) {

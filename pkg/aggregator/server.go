@@ -90,7 +90,7 @@ func (s *Server) Followed() bool { return s.followed.Err() != nil }
 func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 	if v := s.find(req.URL.Path); v != nil {
 		info := record.Today(req)
-		info.IsServed, info.Waits, info.Unlimited = true, true, info.Unlimited || proxy.IsUpgrade(req)
+		info.IsServed, info.GetMayBlock, info.NoTimeout = true, true, info.NoTimeout || proxy.IsUpgrade(req)
 		record.Row = v
 		return true
 	}

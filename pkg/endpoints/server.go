@@ -164,7 +164,7 @@ func forbidden(err error) error {
 }
 
 // find returns the resource that a request names, nil if there is none.
-func (s *Server) find(info *request.Info) *rest.Resource {
+func (s *Server) find(info *request.RequestInfo) *rest.Resource {
 	name := info.Resource
 	if info.Subresource != "" {
 		name += "/" + info.Subresource
@@ -182,7 +182,7 @@ func (s *Server) find(info *request.Info) *rest.Resource {
 type call struct {
 	*http.Request
 	w        http.ResponseWriter
-	info     *request.Info
+	info     *request.RequestInfo
 	resource *rest.Resource
 	server   *Server
 	form     form                       // of the answer

@@ -47,7 +47,7 @@ func CreateJune2014APIServer(table map[string]apiserver.RESTStorage, healthz fun
 }
 
 // knownAs maps the resources of June 2014 to today's, so that one policy applies to both doors: a task is a pod.
-var knownAs = map[string]request.Info{
+var knownAs = map[string]request.RequestInfo{
 	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
 	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
 	"services":               {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "services"},

@@ -196,7 +196,7 @@ type collection struct {
 }
 
 func (c collection) Serves(req *http.Request, record *request.Record) bool {
-	record.Info = request.Info{Path: req.URL.Path, Verb: c.verb, IsResource: true, Resource: "toys", Selects: c.selects}
+	record.Info = request.RequestInfo{Path: req.URL.Path, Verb: c.verb, IsResource: true, Resource: "toys", Selects: c.selects}
 	return true
 }
 
@@ -251,7 +251,7 @@ func (a allows) Authorize(_ context.Context, wanted authorizer.Attributes) (auth
 type namespaces struct{ toys }
 
 func (namespaces) Serves(req *http.Request, record *request.Record) bool {
-	record.Info = request.Info{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
+	record.Info = request.RequestInfo{Path: req.URL.Path, Verb: "get", IsResource: true, Resource: "namespaces", Name: "default"}
 	return true
 }
 

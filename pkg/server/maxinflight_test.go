@@ -40,10 +40,10 @@ func (b busy) Serves(req *http.Request, record *request.Record) bool {
 	return true
 }
 
-func (b busy) info(req *http.Request) request.Info {
+func (b busy) info(req *http.Request) request.RequestInfo {
 	if path := req.URL.Path; path != "/slow" && path != "/quick" {
 		verb := map[string]string{"GET": "get", "HEAD": "head", "POST": "post"}[req.Method]
-		return request.Info{Path: path, Verb: verb}
+		return request.RequestInfo{Path: path, Verb: verb}
 	}
 	return b.toys.info(req)
 }

@@ -116,7 +116,7 @@ func (w watchable) Serves(req *http.Request, record *request.Record) bool {
 	if req.URL.Query().Has("connect") {
 		record.Info.Subresource = "proxy"
 	}
-	record.Info.Unlimited = record.Info.IsLong() || req.URL.Query().Has("upgrade")
+	record.Info.NoTimeout = record.Info.IsLongRunning() || req.URL.Query().Has("upgrade")
 	return true
 }
 

@@ -31,7 +31,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		ctx := req.Context()
 		record := request.RecordOf(ctx)
 		isWatch := record.Info.IsResource && record.Info.Verb == "watch"
-		if record.Info.IsLong() && !isWatch {
+		if record.Info.IsLongRunning() && !isWatch {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -70,7 +70,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		if isWatch {
 			defer control.Watch(&wanted, req)()
 		}
-		if record.Info.Unlimited {
+		if record.Info.NoTimeout {
 			done = sync.OnceFunc(done)
 			record.Begun = done
 		}

@@ -10,18 +10,18 @@ import (
 func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	t.Parallel()
 	const core, discovery = "", "discovery.k8s.io"
-	asked := func(verb, group, namespace, resource, subresource, name string) Info {
-		return Info{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
+	asked := func(verb, group, namespace, resource, subresource, name string) RequestInfo {
+		return RequestInfo{IsResource: true, Verb: verb, APIGroup: group, APIVersion: "v1", Namespace: namespace,
 			Resource: resource, Subresource: subresource, Name: name,
-			Selects: verb == "list" || verb == "watch" || verb == "deletecollection", Unlimited: verb == "watch" || subresource == "log"}
+			Selects: verb == "list" || verb == "watch" || verb == "deletecollection", NoTimeout: verb == "watch" || subresource == "log"}
 	}
-	byPath := func(info Info) Info {
+	byPath := func(info RequestInfo) RequestInfo {
 		info.Selects = false
 		return info
 	}
-	connects := func(verb, resource, subresource, name, below string) Info {
+	connects := func(verb, resource, subresource, name, below string) RequestInfo {
 		info := asked(verb, core, "", resource, subresource, name)
-		info.Subpath, info.Unlimited = below, true
+		info.Subpath, info.NoTimeout = below, true
 		return info
 	}
 	for _, row := range []struct {
@@ -71,7 +71,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 		t.Run(row.method+" "+row.target, func(t *testing.T) {
 			req := httptest.NewRequest(row.method, row.target, nil)
 			row.want.Path = req.URL.Path
-			assert.Equal(t, row.want, NewInfo(req))
+			assert.Equal(t, row.want, NewRequestInfo(req))
 		})
 	}
 }
@@ -79,7 +79,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 func TestPathsThatNameNoResource(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/apps", "/apis/apps/v1", "/healthz"} {
-		info := NewInfo(httptest.NewRequest("PUT", path, nil))
-		assert.Equal(t, Info{Path: path, Verb: "put"}, info)
+		info := NewRequestInfo(httptest.NewRequest("PUT", path, nil))
+		assert.Equal(t, RequestInfo{Path: path, Verb: "put"}, info)
 	}
 }

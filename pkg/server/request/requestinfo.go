@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Info describes the target of a request, derived from its method and its URL. It is read-only
+// RequestInfo describes the target of a request, derived from its method and its URL. It is read-only
 // once a context has it.
-type Info struct {
+type RequestInfo struct {
 	Path       string
 	Verb       string // get, list, watch, create, update, patch, delete or deletecollection; without a resource: the method, in lower case
 	IsResource bool
@@ -25,16 +25,16 @@ type Info struct {
 	Namespace   string // "" for all, and for what has none
 	Name        string // "" for all
 
-	Selects   bool // the query may have selectors, and the handler honours them
-	Unlimited bool // it has no time limit
-	KeepsTime bool // it has a time limit of its own, not that of the chain
-	Waits     bool // even its GET may block on another process
+	Selects     bool // the query may have selectors, and the handler honours them
+	NoTimeout   bool // it has no time limit
+	OwnTimeout  bool // it has a time limit of its own, not that of the chain
+	GetMayBlock bool // even its GET may block on another process
 }
 
-// NewInfo parses a request to today's API. It does not check whether the resource in the path exists. Today's
+// NewRequestInfo parses a request to today's API. It does not check whether the resource in the path exists. Today's
 // server calls this RequestInfoFactory.
-func NewInfo(req *http.Request) Info {
-	info := Info{Path: req.URL.Path}
+func NewRequestInfo(req *http.Request) RequestInfo {
+	info := RequestInfo{Path: req.URL.Path}
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
@@ -43,7 +43,7 @@ func NewInfo(req *http.Request) Info {
 		info.APIGroup, info.APIVersion, parts = parts[1], parts[2], parts[3:]
 	default:
 		info.Verb = strings.ToLower(req.Method)
-		info.Unlimited = info.IsLong()
+		info.NoTimeout = info.IsLongRunning()
 		return info
 	}
 	info.IsResource = true
@@ -72,7 +72,7 @@ func NewInfo(req *http.Request) Info {
 		}
 	}
 	info.Selects = !isWatch && slices.Contains([]string{"list", "watch", "deletecollection"}, info.Verb) // as in today's server, the old form of a watch tells nothing
-	info.Unlimited = info.IsLong()
+	info.NoTimeout = info.IsLongRunning()
 	return info
 }
 
@@ -89,11 +89,13 @@ func subpath(parts []string, path string) string {
 var connecting = []string{"attach", "exec", "log", "portforward", "proxy"}
 
 // Connects reports whether another process answers the request, which takes its time. Today's server calls its verb CONNECT.
-func (i *Info) Connects() bool { return i.IsResource && slices.Contains(connecting, i.Subresource) }
+func (i *RequestInfo) Connects() bool {
+	return i.IsResource && slices.Contains(connecting, i.Subresource)
+}
 
-// IsLong reports whether the request takes its time by its verb, subresource or path: a profile, too, whose query has its duration. An
-// Unlimited request that is not long is so by what its client alone says.
-func (i *Info) IsLong() bool {
+// IsLongRunning reports whether the request takes its time by its verb, subresource or path: a profile, too, whose
+// query has its duration. Another request has NoTimeout by what its client alone says.
+func (i *RequestInfo) IsLongRunning() bool {
 	return i.IsResource && i.Verb == "watch" || i.Connects() || !i.IsResource && strings.HasPrefix(i.Path, "/debug/pprof/")
 }
 
