@@ -42,7 +42,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		arrived := time.Now()
 		until, waited := waitUntil(ctx, record.Received, timeout), false
 		ticket, err := class.Wait(ctx, &wanted, fairqueuing.Request{Work: control.WorkOf(&wanted, req), Until: until, Details: record,
-			Waits: func() { waited = true; prolong(w, req, until) }})
+			OnWait: func() { waited = true; prolong(w, req, until) }})
 		begun := time.Now()
 		if m != nil && class.Level.Spec.Exempt == nil {
 			m.Waited(class.Level.Name, class.Schema.Name, err == nil, begun.Sub(arrived))

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Level has seats, and requests that take them or wait for them. It is safe for concurrent use.
-type Level struct {
+// QueueSet is a level: it has seats, and requests that take them or wait for them. It is safe for concurrent use.
+type QueueSet struct {
 	quota Quota // guarded by the Set
 
 	mu       sync.Mutex // guards what follows, the queues, and the numbers of the flows
@@ -47,32 +47,32 @@ type Ticket struct {
 	arrival  float64   // in virtual time
 }
 
-func newLevel(name string) *Level {
-	return &Level{settings: Settings{Name: name}, flows: map[string]*Flow{}, at: time.Now()}
+func newQueueSet(name string) *QueueSet {
+	return &QueueSet{settings: Settings{Name: name}, flows: map[string]*Flow{}, at: time.Now()}
 }
 
 // Wait waits until a request may be served, its time to wait is over, or its context ends. Done must be called on the ticket. The error
 // is Refused.
 func (f *Flow) Wait(ctx context.Context, r Request) (*Ticket, error) {
 	t := &Ticket{Request: r, flow: f, index: -1}
-	l := f.level
-	l.mu.Lock()
-	if why := l.arrive(t); why != "" {
-		l.rejected++
+	qs := f.level
+	qs.mu.Lock()
+	if why := qs.arrive(t); why != "" {
+		qs.rejected++
 		f.counts.Rejected[why]++
-		l.mu.Unlock()
+		qs.mu.Unlock()
 		return nil, why
 	}
 	isServed := t.index >= 0
 	if !isServed {
 		t.admitted = make(chan struct{})
 	}
-	l.mu.Unlock()
+	qs.mu.Unlock()
 	if isServed {
 		return t, nil
 	}
-	if t.Waits != nil {
-		t.Waits()
+	if t.OnWait != nil {
+		t.OnWait()
 	}
 	var late <-chan time.Time
 	if !t.Until.IsZero() {
@@ -86,60 +86,60 @@ func (f *Flow) Wait(ctx context.Context, r Request) (*Ticket, error) {
 	case <-late:
 	case <-ctx.Done():
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	if t.index >= 0 { // at the same moment
 		return t, nil
 	}
-	l.tick()
-	l.leave(t)
+	qs.tick()
+	qs.leave(t)
 	t.queue.bound()
-	l.rejected++
-	l.cancelled++
+	qs.rejected++
+	qs.cancelled++
 	f.counts.Rejected[TimeOut]++
-	l.dispatch() // it may have been first, and have wanted too many seats
+	qs.dispatch() // it may have been first, and have wanted too many seats
 	return nil, TimeOut
 }
 
 // arrive lets a request begin, or wait, and returns "" then.
-func (l *Level) arrive(t *Ticket) Refused {
-	t.arrived = l.tick()
-	if l.widest > 0 {
-		t.Work = t.Work.Within(l.widest)
+func (qs *QueueSet) arrive(t *Ticket) Refused {
+	t.arrived = qs.tick()
+	if qs.widest > 0 {
+		t.Work = t.Work.Within(qs.widest)
 	}
 	switch {
-	case l.settings.Exempt:
-		l.begin(t)
-	case l.settings.Queues > 0:
-		q := l.queueFor(t.flow.name, t.Distinguisher)
-		if l.inUse >= l.limit && len(q.waiting) >= l.settings.QueueLength {
+	case qs.settings.Exempt:
+		qs.begin(t)
+	case qs.settings.Queues > 0:
+		q := qs.queueFor(t.flow.name, t.Distinguisher)
+		if qs.inUse >= qs.limit && len(q.waiting) >= qs.settings.QueueLength {
 			return QueueFull
 		}
-		l.enqueue(t, q)
-		l.dispatch()
-	case !l.fits(t.Work.most()):
+		qs.enqueue(t, q)
+		qs.dispatch()
+	case !qs.fits(t.Work.most()):
 		return ConcurrencyLimit
 	default:
-		l.begin(t)
+		qs.begin(t)
 	}
 	return ""
 }
 
 // fits reports whether some seats are free. Who wants more than there are gets all, but nothing beside it.
-func (l *Level) fits(seats int) bool { return l.inUse == 0 || l.inUse+seats <= l.limit }
+func (qs *QueueSet) fits(seats int) bool { return qs.inUse == 0 || qs.inUse+seats <= qs.limit }
 
 // begin gives a request its seats.
-func (l *Level) begin(t *Ticket) {
-	if !l.settings.Exempt {
-		t.Work = t.Work.Within(max(l.limit, 1))
+func (qs *QueueSet) begin(t *Ticket) {
+	if !qs.settings.Exempt {
+		t.Work = t.Work.Within(max(qs.limit, 1))
 	}
 	seats := t.Work.most()
-	t.started = l.at
-	t.index = len(l.executing)
-	l.executing = append(l.executing, t)
-	l.inUse += seats
-	l.demand.note(l.inUse + l.wanted)
-	l.dispatched++
+	t.started = qs.at
+	t.index = len(qs.executing)
+	qs.executing = append(qs.executing, t)
+	qs.inUse += seats
+	qs.demand.note(qs.inUse + qs.wanted)
+	qs.dispatched++
 	t.flow.counts.Dispatched++
 	t.flow.counts.Executing++
 	t.flow.counts.Seats += seats
@@ -150,40 +150,40 @@ func (l *Level) begin(t *Ticket) {
 
 // Done ends a request. It gives its seats back at once, or when it has lingered. It may be called again.
 func (t *Ticket) Done() {
-	l := t.flow.level
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	qs := t.flow.level
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
 	if t.index < 0 {
 		return
 	}
-	now := l.tick()
-	last := l.executing[len(l.executing)-1]
-	l.executing[t.index], last.index = last, t.index
-	l.executing = slices.Delete(l.executing, len(l.executing)-1, len(l.executing))
+	now := qs.tick()
+	last := qs.executing[len(qs.executing)-1]
+	qs.executing[t.index], last.index = last, t.index
+	qs.executing = slices.Delete(qs.executing, len(qs.executing)-1, len(qs.executing))
 	t.index = -1
 	t.flow.counts.Executing--
 	if t.queue != nil {
-		l.correct(t, now.Sub(t.started))
+		qs.correct(t, now.Sub(t.started))
 	}
 	if t.Work.Linger <= 0 {
-		l.release(t)
+		qs.release(t)
 		return
 	}
 	time.AfterFunc(t.Work.Linger, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.tick()
-		l.release(t)
+		qs.mu.Lock()
+		defer qs.mu.Unlock()
+		qs.tick()
+		qs.release(t)
 	})
-	l.dispatch() // another queue may be first now, whose request wants fewer seats
+	qs.dispatch() // another queue may be first now, whose request wants fewer seats
 }
 
-func (l *Level) release(t *Ticket) {
+func (qs *QueueSet) release(t *Ticket) {
 	seats := t.Work.most()
-	l.inUse -= seats
+	qs.inUse -= seats
 	t.flow.counts.Seats -= seats
 	if t.queue != nil {
 		t.queue.seats -= seats
 	}
-	l.dispatch()
+	qs.dispatch()
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // one returns the only level of a server with so many seats.
-func one(seats int, settings Settings) *Level {
+func one(seats int, settings Settings) *QueueSet {
 	settings.Name, settings.Shares = "only", 1
 	return NewSet(seats).Configure([]Settings{settings})["only"]
 }
