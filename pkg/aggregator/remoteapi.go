@@ -24,8 +24,8 @@ import (
 	"kube2014/pkg/util/services"
 )
 
-// Version is a version of a group that another server serves. It does not change.
-type Version struct {
+// remoteAPI is a version of a group that another server serves. It does not change.
+type remoteAPI struct {
 	uid         types.UID
 	spec        apiregistrationv1.APIServiceSpec
 	stored      *apiregistrationv1.APIServiceCondition // nil for none
@@ -46,19 +46,19 @@ type found struct {
 }
 
 // stale returns what was said before, by a server that does not say now what it serves.
-func (v *Version) stale() found { return found{resources: v.found.resources, tag: v.found.tag} }
+func (v *remoteAPI) stale() found { return found{resources: v.found.resources, tag: v.found.tag} }
 
-func (v *Version) groupVersion() schema.GroupVersion {
+func (v *remoteAPI) groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: v.spec.Group, Version: v.spec.Version}
 }
 
-func (v *Version) name() string { return v.spec.Version + "." + v.spec.Group }
+func (v *remoteAPI) name() string { return v.spec.Version + "." + v.spec.Group }
 
-// Path returns the path of the version.
-func (v *Version) Path() string { return discovery.Version{GroupVersion: v.groupVersion()}.Path() }
+// path returns the path of the version.
+func (v *remoteAPI) path() string { return discovery.Version{GroupVersion: v.groupVersion()}.Path() }
 
 // address returns where the server is, as it was found when it was last looked at.
-func (v *Version) address(ctx context.Context) (string, error) {
+func (v *remoteAPI) address(ctx context.Context) (string, error) {
 	addresses, err := v.found.addresses, error(nil)
 	if len(addresses) == 0 {
 		addresses, err = v.remote.addresses(ctx)
@@ -75,18 +75,18 @@ const resync = 30 * time.Second
 // While a server fails, it is looked at again after a pause.
 const minPause, maxPause = 50 * time.Millisecond, 5 * time.Second
 
-// sync looks at the server of an APIService: whether it is there, and what it serves.
-func (s *Server) sync(ctx context.Context, name string) error {
-	v := s.Snapshot().byName[name]
+// syncAvailability looks at the server of an APIService: whether it is there, and what it serves.
+func (s *Server) syncAvailability(ctx context.Context, name string) error {
+	v := s.snapshot().byName[name]
 	if v == nil {
 		return nil
 	}
-	found, status, reason, err := s.check(ctx, v)
+	found, status, reason, err := s.checkServer(ctx, v)
 	if status == apiregistrationv1.ConditionUnknown { // the store is away: it goes on as before (K104)
 		return err
 	}
 	isCurrent := false
-	s.change(func(byName map[string]*Version) {
+	s.changeSnapshot(func(byName map[string]*remoteAPI) {
 		now := byName[name]
 		if isCurrent = now != nil && now.remote == v.remote; !isCurrent {
 			return
@@ -101,7 +101,7 @@ func (s *Server) sync(ctx context.Context, name string) error {
 		return nil
 	}
 	s.queue.AddAfter(name, found.pause(time.Now()))
-	return s.report(ctx, v, condition(status, reason, err))
+	return s.writeCondition(ctx, v, condition(status, reason, err))
 }
 
 // pause returns the time until a server is looked at again. One that has failed is asked soon, and then less and less often.
