@@ -26,7 +26,7 @@ func TestAMethodAndAPathSayWhatARequestAsksFor(t *testing.T) {
 	}
 	for _, row := range []struct {
 		method, target string
-		want           Info
+		want           RequestInfo
 	}{
 		{"GET", "/api/v1/pods", asked("list", core, "", "pods", "", "")},
 		{"HEAD", "/api/v1/pods/", asked("list", core, "", "pods", "", "")},
