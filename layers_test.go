@@ -114,7 +114,7 @@ var libraries = map[string][]string{
 	"k8s.io/client-go":                     {"pkg/aggregator", "pkg/api/v1/validation/policies", "pkg/rest/customresource"},
 	"k8s.io/kube-openapi":                  {"pkg/aggregator", "pkg/api/v1/typed", "pkg/controller/validatingadmissionpolicystatus", "pkg/endpoints/openapi", "pkg/rest/apiextensions"},
 	"gopkg.in/evanphx/json-patch.v4":       {"pkg/api/v1/patch"},
-	"github.com/go-jose/go-jose/v4":        {"pkg/auth/authenticator/authenticatortest", "pkg/auth/authenticator/oidc", "pkg/auth/authenticator/serviceaccount", "pkg/options"},
+	"github.com/go-jose/go-jose/v4":        {"pkg/auth/authenticator/authenticatortest", "pkg/auth/authenticator/oidc", "pkg/auth/authenticator/serviceaccount", "pkg/server/options"},
 	"github.com/google/gnostic-models":     {"pkg/endpoints/openapi"},
 	"google.golang.org/protobuf":           {"pkg/admission/plugin/policy", "pkg/client/v1", "pkg/endpoints/bodies", "pkg/endpoints/openapi"},
 	"go.yaml.in/yaml/v3":                   {"pkg/endpoints/bodies", "pkg/util/yamls"},

@@ -27,6 +27,7 @@ import (
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/webhook"
@@ -119,7 +120,7 @@ func memoryRegistries() registries {
 
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
-	return registriesOn(options.Etcd2, options.DefaultEtcdPrefix, servers, machines)
+	return registriesOn(genericoptions.Etcd2, genericoptions.DefaultEtcdPrefix, servers, machines)
 }
 
 // registriesOn are the registries on an API of an etcd.

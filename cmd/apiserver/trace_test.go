@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -56,7 +57,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						keysAtTheEnd = func() map[string]string { return keysIn(t, o.Etcd.Servers[0], "/registry") }
 					case "etcd3":
 						place := sharedEtcd3.newPlace(t)
-						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = options.Etcd3, []string{place.url}, place.prefix
+						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = genericoptions.Etcd3, []string{place.url}, place.prefix
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
 					o.Admission.NoAccounts = true // no loop runs

@@ -13,10 +13,10 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/auth/authorizer/node"
-	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/storage"
 )
 
@@ -41,7 +41,7 @@ func (m *Master) machineOf(namespace, name string) string {
 
 // addNodeGraph lets the Node authorizer, if it is on, follow what gives nodes access to other objects.
 func (m *Master) addNodeGraph(delegate *server.Delegate) {
-	if !m.o.Authorization.Has(options.Node) {
+	if !m.o.Authorization.Has(genericoptions.Node) {
 		return
 	}
 	followRelations(m, delegate, node.Pod, corev1.SchemeGroupVersion.WithResource("pods"), node.OfPod)

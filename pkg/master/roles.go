@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"kube2014/pkg/options"
 	"kube2014/pkg/rest/rbac"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // readRoles sets the policy of RBAC, if it is on, to the roles in the store.
 func (m *Master) readRoles() {
-	if m.o.Authorization.Has(options.RBAC) {
+	if m.o.Authorization.Has(genericoptions.RBAC) {
 		m.Roles.Policy = rbac.NewPolicy(m.Stores.Objects)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // hangs is how long nothing happens until it is taken for an error.
@@ -98,10 +99,10 @@ func TestAnEtcdIsAskedAgainUntilItIsClearWhichAPIToUse(t *testing.T) {
 					if asked++; asked < 4 {
 						return "", err
 					}
-					return options.Etcd2, nil
+					return genericoptions.Etcd2, nil
 				}, func(backend string) Registries { return Registries{Name: backend} })
 				assert.Equal(t, 3*syncPause, time.Since(start))
-				assert.Equal(t, options.Etcd2, opened.Name)
+				assert.Equal(t, genericoptions.Etcd2, opened.Name)
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	sarwebhook "kube2014/pkg/auth/authorizer/webhook"
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 	"kube2014/pkg/webhook"
 )
@@ -34,25 +35,25 @@ type AuthorizationOptions struct {
 	WebhookConfigFile string
 }
 
-func (o *AuthorizationOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var(&o.Modes, "authorization_mode", "")
-	flags.StringVar(&o.PolicyFile, "authorization_policy_file", "", "")
-	flags.StringVar(&o.WebhookConfigFile, "authorization_webhook_config_file", "", "")
+func (o *AuthorizationOptions) AddFlags(fs *flag.FlagSet) {
+	fs.Var(&o.Modes, "authorization_mode", "")
+	fs.StringVar(&o.PolicyFile, "authorization_policy_file", "", "")
+	fs.StringVar(&o.WebhookConfigFile, "authorization_webhook_config_file", "", "")
 }
 
-func (o *AuthorizationOptions) validate(given map[string]bool) (errs problems) {
-	errs.addNames("authorization_mode", o.Modes, authorizationModes, "AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC or Node")
+func (o *AuthorizationOptions) Validate(given map[string]bool) (errs flags.Problems) {
+	errs.AddNames("authorization_mode", o.Modes, authorizationModes, "AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC or Node")
 	if len(o.Modes) == 0 {
 		o.Modes = util.StringList{AlwaysAllow}
 	}
 	if !given["secure_port"] {
-		return append(errs, allNeed(given, "secure_port", "authorization_mode", "authorization_policy_file", "authorization_webhook_config_file")...)
+		return append(errs, flags.AllNeed(given, "secure_port", "authorization_mode", "authorization_policy_file", "authorization_webhook_config_file")...)
 	}
 	for _, file := range []struct{ mode, flag, path string }{
 		{ABAC, "authorization_policy_file", o.PolicyFile}, {Webhook, "authorization_webhook_config_file", o.WebhookConfigFile},
 	} {
-		errs.addIf(o.Has(file.mode) && file.path == "", "-authorization_mode: %s needs -%s", file.mode, file.flag)
-		errs.addIf(!o.Has(file.mode) && file.path != "", "-%s: it needs -authorization_mode %s", file.flag, file.mode)
+		errs.AddIf(o.Has(file.mode) && file.path == "", "-authorization_mode: %s needs -%s", file.mode, file.flag)
+		errs.AddIf(!o.Has(file.mode) && file.path != "", "-%s: it needs -authorization_mode %s", file.flag, file.mode)
 	}
 	return errs
 }
@@ -73,10 +74,10 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, node
 			all = append(all, authorizer.AlwaysDeny{})
 		case ABAC:
 			policy, err := abac.FromFile(o.PolicyFile)
-			all, errs = append(all, policy), append(errs, inFlag("authorization_policy_file", err))
+			all, errs = append(all, policy), append(errs, flags.InFlag("authorization_policy_file", err))
 		case Webhook:
 			client, err := webhook.New(o.WebhookConfigFile)
-			all, errs = append(all, sarwebhook.New(client.Post)), append(errs, inFlag("authorization_webhook_config_file", err))
+			all, errs = append(all, sarwebhook.New(client.Post)), append(errs, flags.InFlag("authorization_webhook_config_file", err))
 			c.GetsWait = true
 		case RBAC:
 			all = append(all, rbac.New(roles))

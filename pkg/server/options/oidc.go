@@ -10,6 +10,7 @@ import (
 
 	"kube2014/pkg/auth/authenticator/oidc"
 	"kube2014/pkg/server/certs"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 )
 
@@ -39,17 +40,17 @@ func (p pairs) Set(text string) error {
 	return nil
 }
 
-func (o *OIDCOptions) addFlags(flags *flag.FlagSet) {
+func (o *OIDCOptions) AddFlags(fs *flag.FlagSet) {
 	o.RequiredClaims = map[string]string{}
-	add(flags, &o.Issuer, "oidc_issuer_url", asIssuer, "")
-	flags.StringVar(&o.ClientID, "oidc_client_id", "", "")
-	flags.StringVar(&o.CAFile, "oidc_ca_file", "", "")
-	flags.StringVar(&o.UsernameClaim, "oidc_username_claim", "sub", "")
-	flags.StringVar(&o.UsernamePrefix, "oidc_username_prefix", "", "")
-	flags.StringVar(&o.GroupsClaim, "oidc_groups_claim", "", "")
-	flags.StringVar(&o.GroupsPrefix, "oidc_groups_prefix", "", "")
-	flags.Var(pairs(o.RequiredClaims), "oidc_required_claim", "")
-	flags.Var(&o.SigningAlgs, "oidc_signing_algs", "")
+	flags.Add(fs, &o.Issuer, "oidc_issuer_url", asIssuer, "")
+	fs.StringVar(&o.ClientID, "oidc_client_id", "", "")
+	fs.StringVar(&o.CAFile, "oidc_ca_file", "", "")
+	fs.StringVar(&o.UsernameClaim, "oidc_username_claim", "sub", "")
+	fs.StringVar(&o.UsernamePrefix, "oidc_username_prefix", "", "")
+	fs.StringVar(&o.GroupsClaim, "oidc_groups_claim", "", "")
+	fs.StringVar(&o.GroupsPrefix, "oidc_groups_prefix", "", "")
+	fs.Var(pairs(o.RequiredClaims), "oidc_required_claim", "")
+	fs.Var(&o.SigningAlgs, "oidc_signing_algs", "")
 }
 
 // asIssuer parses the URL of an issuer. It is kept as it is: tokens must have the same one.
@@ -65,18 +66,18 @@ func asIssuer(text string) (string, error) {
 }
 
 // validate returns errors. An issuer of the server's own tokens would let in by one check what the other one refuses.
-func (o *OIDCOptions) validate(given map[string]bool, own string) (errs problems) {
+func (o *OIDCOptions) Validate(given map[string]bool, own string) (errs flags.Problems) {
 	if !given["oidc_issuer_url"] {
-		return allNeed(given, "oidc_issuer_url", oidcFlags...)
+		return flags.AllNeed(given, "oidc_issuer_url", oidcFlags...)
 	}
-	errs.addIf(o.ClientID == "", "%w", needs("oidc_issuer_url", "oidc_client_id"))
-	errs.addIf(o.Issuer != "" && o.Issuer == own, "-oidc_issuer_url: it is that of -service_account_issuer")
-	errs.addIf(o.UsernameClaim == "", "-oidc_username_claim: it is empty")
+	errs.AddIf(o.ClientID == "", "%w", flags.Needs("oidc_issuer_url", "oidc_client_id"))
+	errs.AddIf(o.Issuer != "" && o.Issuer == own, "-oidc_issuer_url: it is that of -service_account_issuer")
+	errs.AddIf(o.UsernameClaim == "", "-oidc_username_claim: it is empty")
 	var known []string
 	for _, algorithm := range oidc.Algorithms {
 		known = append(known, string(algorithm))
 	}
-	errs.addNames("oidc_signing_algs", o.SigningAlgs, known, "an algorithm of "+strings.Join(known, ", "))
+	errs.AddNames("oidc_signing_algs", o.SigningAlgs, known, "an algorithm of "+strings.Join(known, ", "))
 	return errs
 }
 
@@ -95,7 +96,7 @@ func (o *OIDCOptions) authenticator() (*oidc.Authenticator, error) {
 	if o.CAFile != "" {
 		authorities, err := certs.ReadCABundle("-oidc_ca_file", o.CAFile)
 		if err != nil {
-			return nil, inFlag("oidc_ca_file", err)
+			return nil, flags.InFlag("oidc_ca_file", err)
 		}
 		config.Roots = authorities.Pool()
 	}

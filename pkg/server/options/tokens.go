@@ -9,6 +9,7 @@ import (
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/auth/authenticator/tokenfile"
 	tokenwebhook "kube2014/pkg/auth/authenticator/webhook"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 	"kube2014/pkg/webhook"
 )
@@ -20,13 +21,13 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 	var errs []error
 	if o.TokenFile != "" {
 		known, err := tokenfile.New(o.TokenFile)
-		all, errs = append(all, known), append(errs, inFlag("token_auth_file", err))
+		all, errs = append(all, known), append(errs, flags.InFlag("token_auth_file", err))
 	}
 	files := o.ServiceAccountKeyFiles
 	if o.SigningKeyFile != "" {
 		var err error
 		o.Issuer, err = serviceaccount.NewIssuer(o.SigningKeyFile, o.ServiceAccountIssuer)
-		errs = append(errs, inFlag("service_account_signing_key_file", err))
+		errs = append(errs, flags.InFlag("service_account_signing_key_file", err))
 		if err == nil && len(files) == 0 {
 			files = util.StringList{o.SigningKeyFile}
 		}
@@ -34,7 +35,7 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 	if len(files) > 0 {
 		known, err := serviceaccount.New(files, o.ServiceAccountIssuer)
 		o.ServiceAccounts = known
-		all, errs = append(all, known), append(errs, inFlag("service_account_key_file", err))
+		all, errs = append(all, known), append(errs, flags.InFlag("service_account_key_file", err))
 		if err == nil && o.ServiceAccountIssuer != "" {
 			o.discover()
 		}
@@ -50,7 +51,7 @@ func (o *AuthenticationOptions) tokens() (authenticator.Token, error) {
 	}
 	if o.WebhookConfigFile != "" {
 		client, err := webhook.New(o.WebhookConfigFile)
-		all, errs = append(all, tokenwebhook.New(client.Post, o.WebhookCacheTTL)), append(errs, inFlag("authentication_token_webhook_config_file", err))
+		all, errs = append(all, tokenwebhook.New(client.Post, o.WebhookCacheTTL)), append(errs, flags.InFlag("authentication_token_webhook_config_file", err))
 	}
 	if len(all) == 0 {
 		return nil, nil
@@ -63,7 +64,7 @@ func (o *AuthenticationOptions) discover() {
 	discovery, err := o.ServiceAccounts.Discovery()
 	switch {
 	case err != nil:
-		log.Printf("warning: the keys of service accounts are not published: %v", inFlag("service_account_issuer", err))
+		log.Printf("warning: the keys of service accounts are not published: %v", flags.InFlag("service_account_issuer", err))
 	case o.ServiceAccountKeysURI == "" && !o.secure:
 		log.Print("warning: the keys of service accounts are not published: -service_account_jwks_uri or -secure_port is needed")
 	default:

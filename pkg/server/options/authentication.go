@@ -15,6 +15,7 @@ import (
 	tokenwebhook "kube2014/pkg/auth/authenticator/webhook"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/certs"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 )
 
@@ -72,44 +73,44 @@ func (n *headerNames) Set(text string) error {
 	return (*util.StringList)(n).Set(text)
 }
 
-func (o *AuthenticationOptions) addFlags(flags *flag.FlagSet) {
-	add(flags, &o.Anonymous, "anonymous_auth", asBool, true)
-	flags.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
-	flags.StringVar(&o.TokenFile, "token_auth_file", "", "")
-	flags.StringVar(&o.WebhookConfigFile, "authentication_token_webhook_config_file", "", "")
-	add(flags, &o.WebhookCacheTTL, "authentication_token_webhook_cache_ttl", asDuration, tokenwebhook.DefaultTTL)
-	flags.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
-	flags.Var((*util.StringList)(&o.RequestHeader.AllowedNames), "requestheader_allowed_names", "")
-	flags.Var((*headerNames)(&o.RequestHeader.UsernameHeaders), "requestheader_username_headers", "")
-	flags.Var((*headerNames)(&o.RequestHeader.UIDHeaders), "requestheader_uid_headers", "")
-	flags.Var((*headerNames)(&o.RequestHeader.GroupHeaders), "requestheader_group_headers", "")
-	flags.Var((*headerNames)(&o.RequestHeader.ExtraPrefixes), "requestheader_extra_headers_prefix", "")
-	flags.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
-	add(flags, &o.ServiceAccountLookup, "service_account_lookup", asBool, true)
-	flags.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
-	flags.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
-	add(flags, &o.ServiceAccountKeysURI, "service_account_jwks_uri", asHTTPS, "")
-	add(flags, &o.BootstrapTokens, "enable_bootstrap_token_auth", asBool, false)
-	o.OIDC.addFlags(flags)
+func (o *AuthenticationOptions) AddFlags(fs *flag.FlagSet) {
+	flags.Add(fs, &o.Anonymous, "anonymous_auth", flags.AsBool, true)
+	fs.StringVar(&o.ClientCAFile, "client_ca_file", "", "")
+	fs.StringVar(&o.TokenFile, "token_auth_file", "", "")
+	fs.StringVar(&o.WebhookConfigFile, "authentication_token_webhook_config_file", "", "")
+	flags.Add(fs, &o.WebhookCacheTTL, "authentication_token_webhook_cache_ttl", flags.AsDuration, tokenwebhook.DefaultTTL)
+	fs.StringVar(&o.RequestHeader.ClientCAFile, "requestheader_client_ca_file", "", "")
+	fs.Var((*util.StringList)(&o.RequestHeader.AllowedNames), "requestheader_allowed_names", "")
+	fs.Var((*headerNames)(&o.RequestHeader.UsernameHeaders), "requestheader_username_headers", "")
+	fs.Var((*headerNames)(&o.RequestHeader.UIDHeaders), "requestheader_uid_headers", "")
+	fs.Var((*headerNames)(&o.RequestHeader.GroupHeaders), "requestheader_group_headers", "")
+	fs.Var((*headerNames)(&o.RequestHeader.ExtraPrefixes), "requestheader_extra_headers_prefix", "")
+	fs.Var(&o.ServiceAccountKeyFiles, "service_account_key_file", "")
+	flags.Add(fs, &o.ServiceAccountLookup, "service_account_lookup", flags.AsBool, true)
+	fs.StringVar(&o.SigningKeyFile, "service_account_signing_key_file", "", "")
+	fs.StringVar(&o.ServiceAccountIssuer, "service_account_issuer", "", "")
+	flags.Add(fs, &o.ServiceAccountKeysURI, "service_account_jwks_uri", flags.AsHTTPS, "")
+	flags.Add(fs, &o.BootstrapTokens, "enable_bootstrap_token_auth", flags.AsBool, false)
+	o.OIDC.AddFlags(fs)
 }
 
-func (o *AuthenticationOptions) validate(given map[string]bool) (errs problems) {
+func (o *AuthenticationOptions) Validate(given map[string]bool) (errs flags.Problems) {
 	o.anonymousByUser, o.secure = given["anonymous_auth"], given["secure_port"]
-	errs.addIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_signing_key_file", "service_account_issuer"))
-	errs.addIf(o.ServiceAccountKeysURI != "" && o.ServiceAccountIssuer == "", "%w", needs("service_account_jwks_uri", "service_account_issuer"))
+	errs.AddIf(o.SigningKeyFile != "" && o.ServiceAccountIssuer == "", "%w", flags.Needs("service_account_signing_key_file", "service_account_issuer"))
+	errs.AddIf(o.ServiceAccountKeysURI != "" && o.ServiceAccountIssuer == "", "%w", flags.Needs("service_account_jwks_uri", "service_account_issuer"))
 	if !given["secure_port"] {
-		return append(errs, allNeed(given, "secure_port", slices.Concat(requestHeaderFlags, oidcFlags, []string{"anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
+		return append(errs, flags.AllNeed(given, "secure_port", slices.Concat(requestHeaderFlags, oidcFlags, []string{"anonymous_auth", "client_ca_file", "token_auth_file", "authentication_token_webhook_config_file",
 			"authentication_token_webhook_cache_ttl", "requestheader_client_ca_file", "service_account_key_file", "service_account_lookup", "enable_bootstrap_token_auth"})...)...)
 	}
-	errs = append(errs, o.OIDC.validate(given, o.ServiceAccountIssuer)...)
+	errs = append(errs, o.OIDC.Validate(given, o.ServiceAccountIssuer)...)
 	if !given["authentication_token_webhook_config_file"] {
-		errs = append(errs, allNeed(given, "authentication_token_webhook_config_file", "authentication_token_webhook_cache_ttl")...)
+		errs = append(errs, flags.AllNeed(given, "authentication_token_webhook_config_file", "authentication_token_webhook_cache_ttl")...)
 	}
 	if !given["requestheader_client_ca_file"] {
-		errs = append(errs, allNeed(given, "requestheader_client_ca_file", requestHeaderFlags...)...)
+		errs = append(errs, flags.AllNeed(given, "requestheader_client_ca_file", requestHeaderFlags...)...)
 	}
 	uids := o.RequestHeader.UIDHeaders
-	errs.addIf(len(uids) > 0 && !slices.ContainsFunc(uids, func(name string) bool { return strings.EqualFold(name, "X-Remote-Uid") }),
+	errs.AddIf(len(uids) > 0 && !slices.ContainsFunc(uids, func(name string) bool { return strings.EqualFold(name, "X-Remote-Uid") }),
 		"-requestheader_uid_headers: X-Remote-Uid is not among them: the aggregator needs it")
 	return errs
 }
@@ -132,7 +133,7 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	if proxy := &o.RequestHeader; proxy.ClientCAFile != "" {
 		var err error
 		o.ProxyCA, err = certs.ReadCABundle("-requestheader_client_ca_file", proxy.ClientCAFile)
-		errs = append(errs, inFlag("requestheader_client_ca_file", err))
+		errs = append(errs, flags.InFlag("requestheader_client_ca_file", err))
 		proxy.Roots = o.ProxyCA.Pool
 		proxy.UsernameHeaders, proxy.GroupHeaders = orDefault(proxy.UsernameHeaders, "X-Remote-User"), orDefault(proxy.GroupHeaders, "X-Remote-Group")
 		users = append(users, authenticator.RequestHeader(proxy.FrontProxy))
@@ -140,7 +141,7 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	if o.ClientCAFile != "" {
 		var err error
 		o.ClientCA, err = certs.ReadCABundle("-client_ca_file", o.ClientCAFile)
-		errs = append(errs, inFlag("client_ca_file", err))
+		errs = append(errs, flags.InFlag("client_ca_file", err))
 		users = append(users, authenticator.X509(o.ClientCA.Pool))
 	}
 	tokens, err := o.tokens()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 )
 
@@ -37,36 +38,36 @@ type EtcdOptions struct {
 	passwordFile string
 }
 
-func (o *EtcdOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
-	flags.StringVar(&o.Backend, "storage_backend", "", "")
-	flags.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
-	add(flags, &o.EventTTL, "event_ttl", asDuration, time.Hour)
-	flags.StringVar(&o.CAFile, "etcd_cafile", "", "")
-	flags.StringVar(&o.CertFile, "etcd_certfile", "", "")
-	flags.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
-	flags.StringVar(&o.Username, "etcd_username", "", "")
-	flags.StringVar(&o.passwordFile, "etcd_password_file", "", "")
+func (o *EtcdOptions) AddFlags(fs *flag.FlagSet) {
+	fs.Var((*util.StringList)(&o.Servers), "etcd_servers", "")
+	fs.StringVar(&o.Backend, "storage_backend", "", "")
+	fs.StringVar(&o.Prefix, "etcd_prefix", DefaultEtcdPrefix, "")
+	flags.Add(fs, &o.EventTTL, "event_ttl", flags.AsDuration, time.Hour)
+	fs.StringVar(&o.CAFile, "etcd_cafile", "", "")
+	fs.StringVar(&o.CertFile, "etcd_certfile", "", "")
+	fs.StringVar(&o.KeyFile, "etcd_keyfile", "", "")
+	fs.StringVar(&o.Username, "etcd_username", "", "")
+	fs.StringVar(&o.passwordFile, "etcd_password_file", "", "")
 }
 
-func (o *EtcdOptions) validate(given map[string]bool) (errs problems) {
-	errs.addIf(o.EventTTL < 0, "-event_ttl: %s is negative", o.EventTTL)
+func (o *EtcdOptions) Validate(given map[string]bool) (errs flags.Problems) {
+	errs.AddIf(o.EventTTL < 0, "-event_ttl: %s is negative", o.EventTTL)
 	_, err := etcd.ParseServers(o.Servers)
-	errs.addIf(err != nil, "-etcd_servers: %w", err)
+	errs.AddIf(err != nil, "-etcd_servers: %w", err)
 	if !given["etcd_servers"] {
 		for _, name := range slices.Sorted(maps.Keys(given)) {
-			errs.addIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", needs(name, "etcd_servers"))
+			errs.AddIf(name == "storage_backend" || strings.HasPrefix(name, "etcd_"), "%w", flags.Needs(name, "etcd_servers"))
 		}
 		return errs
 	}
-	errs.addIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", shown(o.Backend))
+	errs.AddIf(o.Backend != "" && o.Backend != Etcd2 && o.Backend != Etcd3, "-storage_backend: %s is neither etcd2 nor etcd3", flags.Shown(o.Backend))
 	isValid := validEtcdPrefix.MatchString(o.Prefix)
-	errs.addIf(!isValid, "-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", shown(o.Prefix))
-	errs.addIf(isValid && o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix,
+	errs.AddIf(!isValid, "-etcd_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-', each after a slash", flags.Shown(o.Prefix))
+	errs.AddIf(isValid && o.Backend == Etcd2 && o.Prefix != DefaultEtcdPrefix,
 		"-etcd_prefix: the keys of etcd2 begin with %s, where June 2014's programs look for them", DefaultEtcdPrefix)
 	if o.passwordFile != "" {
 		err := o.readPassword()
-		errs.addIf(err != nil, "-etcd_password_file: %w", err)
+		errs.AddIf(err != nil, "-etcd_password_file: %w", err)
 	}
 	return errs
 }

@@ -3,9 +3,13 @@ package options
 import (
 	"flag"
 	"net"
+	"net/netip"
+	"regexp"
 	"strconv"
 
+	"kube2014/pkg/api"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/flags"
 )
 
 // InsecureServingOptions configure the port without authentication.
@@ -15,24 +19,24 @@ type InsecureServingOptions struct {
 	Insecure bool // false closes the port
 }
 
-func (o *InsecureServingOptions) addFlags(flags *flag.FlagSet) {
+func (o *InsecureServingOptions) AddFlags(fs *flag.FlagSet) {
 	for _, name := range []string{"port", "insecure_port"} {
-		add(flags, &o.Port, name, asPort, 8080)
+		flags.Add(fs, &o.Port, name, flags.AsPort, 8080)
 	}
 	for _, name := range []string{"address", "insecure_bind_address"} {
-		flags.StringVar(&o.Address, name, "127.0.0.1", "")
+		fs.StringVar(&o.Address, name, "127.0.0.1", "")
 	}
-	add(flags, &o.Insecure, "insecure", asBool, true)
+	flags.Add(fs, &o.Insecure, "insecure", flags.AsBool, true)
 }
 
-func (o *InsecureServingOptions) validate(given map[string]bool) (errs problems) {
+func (o *InsecureServingOptions) Validate(given map[string]bool) (errs flags.Problems) {
 	name := "address"
 	if given["insecure_bind_address"] {
 		name = "insecure_bind_address"
 	}
-	errs.addIf(!isHost(o.Address), "-%s: %s is neither a host name nor an IP address", name, shown(o.Address))
+	errs.AddIf(!IsHost(o.Address), "-%s: %s is neither a host name nor an IP address", name, flags.Shown(o.Address))
 	for short, long := range map[string]string{"port": "insecure_port", "address": "insecure_bind_address"} {
-		errs.addIf(given[short] && given[long], "-%s: it is another word for -%s: give one of them", long, short)
+		errs.AddIf(given[short] && given[long], "-%s: it is another word for -%s: give one of them", long, short)
 	}
 	return errs
 }
@@ -49,4 +53,15 @@ func (o *InsecureServingOptions) ApplyTo(c *server.Config) {
 
 func listenAddress(host string, port uint) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
+}
+
+var looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
+
+// IsHost reports whether a text is an IP address or a host name. Host names must be valid ids, since
+// both are parts of keys and URLs.
+func IsHost(text string) bool {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Zone() == ""
+	}
+	return api.ValidateID(text) == nil && !looksLikeAnIP.MatchString(text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"kube2014/pkg/audit"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/flags"
 )
 
 // AuditOptions configure the audit log.
@@ -16,19 +17,19 @@ type AuditOptions struct {
 	PolicyFile string
 }
 
-func (o *AuditOptions) addFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.Log.Path, "audit_log_path", "", "")
-	add(flags, &o.Log.MaxAge, "audit_log_maxage", asAmount, 0)
-	add(flags, &o.Log.MaxBackups, "audit_log_maxbackup", asAmount, 0)
-	add(flags, &o.Log.MaxSize, "audit_log_maxsize", asAmount, 0)
-	flags.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
+func (o *AuditOptions) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Log.Path, "audit_log_path", "", "")
+	flags.Add(fs, &o.Log.MaxAge, "audit_log_maxage", asAmount, 0)
+	flags.Add(fs, &o.Log.MaxBackups, "audit_log_maxbackup", asAmount, 0)
+	flags.Add(fs, &o.Log.MaxSize, "audit_log_maxsize", asAmount, 0)
+	fs.StringVar(&o.PolicyFile, "audit_policy_file", "", "")
 }
 
-func (o *AuditOptions) validate(given map[string]bool) problems {
+func (o *AuditOptions) Validate(given map[string]bool) flags.Problems {
 	if o.Log.Path != "" {
 		return nil
 	}
-	return allNeed(given, "audit_log_path", "audit_log_maxage", "audit_log_maxbackup", "audit_log_maxsize", "audit_policy_file")
+	return flags.AllNeed(given, "audit_log_path", "audit_log_maxage", "audit_log_maxbackup", "audit_log_maxsize", "audit_policy_file")
 }
 
 // ApplyTo sets the server's audit log, if there is a path. The error joins one for each invalid flag,
@@ -39,7 +40,7 @@ func (o *AuditOptions) ApplyTo(c *server.Config) error {
 	}
 	out, err := o.Log.Open()
 	auditor, policyErr := audit.FromFile(o.PolicyFile, out)
-	if err = errors.Join(inFlag("audit_log_path", err), inFlag("audit_policy_file", policyErr)); err != nil {
+	if err = errors.Join(flags.InFlag("audit_log_path", err), flags.InFlag("audit_policy_file", policyErr)); err != nil {
 		return err
 	}
 	c.Audit = auditor
