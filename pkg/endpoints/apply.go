@@ -49,7 +49,7 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 			r.warnOf(twice)
 		}
 		if uid := object.GetUID(); current == nil && uid != "" {
-			return nil, apierrors.NewConflict(r.resource.GroupResource(), r.info.Name,
+			return nil, apierrors.NewConflict(r.Resource.GroupResource(), r.info.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
 		if err := r.agreeOnName(object); err != nil {
@@ -121,6 +121,6 @@ func (r *call) dropDuplicateOwners(object rest.Object, when string) {
 	}
 	if len(duplicates) > 0 {
 		object.SetOwnerReferences(owners)
-		r.warn(strings.Replace(duplicateOwners, "%s", when, 1) + strings.Join(duplicates, ", "))
+		r.Warn(strings.Replace(duplicateOwners, "%s", when, 1) + strings.Join(duplicates, ", "))
 	}
 }

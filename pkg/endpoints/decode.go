@@ -23,7 +23,7 @@ import (
 
 // decodeBody decodes the object in the body.
 func (r *call) decodeBody(into rest.Object) error {
-	body, err := bodies.Read(r.w, r.Request)
+	body, err := bodies.Read(r.W, r.Request)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (r *call) decodeBody(into rest.Object) error {
 	if twice != nil && r.fieldValidation() != metav1.FieldValidationIgnore {
 		unknown = append([]error{twice}, unknown...)
 	}
-	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.resource.Kind, err) })
+	return r.reportUnknown(unknown, func(err error) error { return r.cannotHandle(r.Resource.Kind, err) })
 }
 
 type message interface{ Unmarshal([]byte) error }
@@ -112,11 +112,11 @@ func (r *call) warnOf(err error) {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	lines, isYAML := strings.CutPrefix(text, "yaml: unmarshal errors:\n")
 	if !isYAML {
-		r.warn(err.Error())
+		r.Warn(err.Error())
 		return
 	}
 	for line := range strings.Lines(lines) {
-		r.warn(strings.TrimSpace(line))
+		r.Warn(strings.TrimSpace(line))
 	}
 }
 
@@ -152,7 +152,7 @@ func (r *call) decode(text []byte, into rest.Object) (unknown []error, err error
 
 // checkNesting returns an error for an object of a recursive type that would take minutes to decode, or too deep a stack.
 func (r *call) checkNesting(nesting func([]byte) int, body []byte) error {
-	if r.resource.Recursive && nesting(body) > bodies.MaxNesting {
+	if r.Resource.Recursive && nesting(body) > bodies.MaxNesting {
 		return apierrors.NewRequestEntityTooLargeError("too much of it is nested too deeply")
 	}
 	return nil
@@ -160,10 +160,10 @@ func (r *call) checkNesting(nesting func([]byte) int, body []byte) error {
 
 // decodeUntyped is decode for a kind without a Go type. Another kind than that of the resource is an error of validation.
 func (r *call) decodeUntyped(text []byte, kind schema.GroupVersionKind, into *unstructured.Unstructured) (unknown []error, err error) {
-	if kind.GroupVersion() != r.resource.GroupVersion {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", kind.GroupVersion(), r.resource.GroupVersion))
+	if kind.GroupVersion() != r.Resource.GroupVersion {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", kind.GroupVersion(), r.Resource.GroupVersion))
 	}
-	if unknown, err = r.resource.Untyped.Decode(text, into); err != nil {
+	if unknown, err = r.Resource.Untyped.Decode(text, into); err != nil {
 		return nil, r.cannotHandle(kind, err)
 	}
 	return unknown, nil
@@ -172,42 +172,42 @@ func (r *call) decodeUntyped(text []byte, kind schema.GroupVersionKind, into *un
 // kindOf returns the kind that an object names. The default is the resource's kind, but an object without a Go type has none.
 func (r *call) kindOf(named metav1.TypeMeta, text []byte) (schema.GroupVersionKind, error) {
 	given, err := schema.ParseGroupVersion(named.APIVersion)
-	untyped := r.resource.Untyped.Decode != nil
+	untyped := r.Resource.Untyped.Decode != nil
 	switch {
 	case err != nil:
 		return schema.GroupVersionKind{}, err
 	case untyped && named.Kind == "":
 		return schema.GroupVersionKind{}, runtime.NewMissingKindErr(string(text))
 	case !untyped && named.APIVersion == "":
-		given = r.resource.Kind.GroupVersion()
+		given = r.Resource.Kind.GroupVersion()
 	}
-	return given.WithKind(cmp.Or(named.Kind, r.resource.Kind.Kind)), nil
+	return given.WithKind(cmp.Or(named.Kind, r.Resource.Kind.Kind)), nil
 }
 
 // isOfKind returns an error for an object of another kind than the resource's.
 func (r *call) isOfKind(kind schema.GroupVersionKind) error {
-	if kind == r.resource.Kind {
+	if kind == r.Resource.Kind {
 		return nil
 	}
-	if !r.resource.Types().Recognizes(kind) {
+	if !r.Resource.Types().Recognizes(kind) {
 		return fmt.Errorf("no kind %q is registered for version %q", kind.Kind, kind.GroupVersion())
 	}
-	group, _, _ := strings.Cut(cmp.Or(r.resource.Kind.Group, "core"), ".")
-	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", kind.Version, kind.Kind, group, r.resource.Kind.Kind)
+	group, _, _ := strings.Cut(cmp.Or(r.Resource.Kind.Group, "core"), ".")
+	return fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", kind.Version, kind.Kind, group, r.Resource.Kind.Kind)
 }
 
 // unrecognized returns the error for a body whose content is unknown.
 func (r *call) unrecognized(why error, body []byte) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.resource.Kind.Kind, why, bodies.Summary(body)))
+	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", r.Resource.Kind.Kind, why, bodies.Summary(body)))
 }
 
 func (r *call) cannotHandle(kind schema.GroupVersionKind, why error) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, r.resource.Kind.Kind, why))
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, r.Resource.Kind.Kind, why))
 }
 
 // deleteOptions decodes the options of a delete from the body or from the query.
 func (r *call) deleteOptions() (metav1.DeleteOptions, error) {
-	body, err := bodies.Read(r.w, r.Request)
+	body, err := bodies.Read(r.W, r.Request)
 	if err != nil {
 		return metav1.DeleteOptions{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"kube2014/pkg/endpoints/responsewriters"
 	"kube2014/pkg/server/request"
 )
 
@@ -17,7 +18,7 @@ import (
 // has come since then is not missing.
 func (s *Server) notFound(method string, info *request.RequestInfo, incomplete bool) error {
 	if mayComeLater(info.Path) && (incomplete || s.find(info) != nil) {
-		return tryAgain("the request has been made before all known HTTP paths have been installed, please try again")
+		return responsewriters.TryAgain("the request has been made before all known HTTP paths have been installed, please try again")
 	}
 	var resource schema.GroupResource
 	names, isVersion := s.known(info)
@@ -29,13 +30,6 @@ func (s *Server) notFound(method string, info *request.RequestInfo, incomplete b
 	if len(names) > 0 {
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "there are " + strings.Join(names, ", ")}}
 	}
-	return err
-}
-
-// tryAgain returns the error of a request that may succeed in a second.
-func tryAgain(why string) *apierrors.StatusError {
-	err := apierrors.NewServiceUnavailable(why)
-	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"kube2014/pkg/api/v1/patch"
 	"kube2014/pkg/endpoints/bodies"
+	"kube2014/pkg/endpoints/negotiation"
 	"kube2014/pkg/endpoints/query"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
@@ -33,7 +34,7 @@ func (r *call) patch() error {
 	if err != nil {
 		return err
 	}
-	body, err := bodies.Read(r.w, r.Request)
+	body, err := bodies.Read(r.W, r.Request)
 	if err != nil {
 		return err
 	}
@@ -42,12 +43,12 @@ func (r *call) patch() error {
 		return r.apply(storage, &options, body)
 	}
 	if _, untyped := storage.New().(*unstructured.Unstructured); untyped && r.mergesStrategically() {
-		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format - "+
+		return negotiation.Unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "the body of the request was in an unknown format - "+
 			"accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 	}
 	changes, err := patch.Parse(types.PatchType(bodies.Type(r.Header)), body)
 	if errors.Is(err, patch.ErrUnknownType) {
-		return unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
+		return negotiation.Unsupported(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 	}
 	if err != nil {
 		return err
@@ -79,8 +80,8 @@ func (r *call) patched(current, into rest.Object, changes *patch.Patch, body []b
 	if err := r.agreeOnName(into); err != nil {
 		return err
 	}
-	if r.resource.Untyped.Decode == nil { // else its kind is validated
-		into.GetObjectKind().SetGroupVersionKind(r.resource.Kind)
+	if r.Resource.Untyped.Decode == nil { // else its kind is validated
+		into.GetObjectKind().SetGroupVersionKind(r.Resource.Kind)
 	}
 	return r.reportUnknown(append(slices.Clone(changes.Twice), unknown...), refuse)
 }
@@ -137,7 +138,7 @@ func (r *call) fillMerged(current, into rest.Object, changes *patch.Patch, body 
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.resource.Recursive {
+	if r.Resource.Recursive {
 		text, err := json.Marshal(after)
 		if err == nil {
 			err = r.checkNesting(bodies.Nesting, text)
@@ -171,7 +172,7 @@ func (r *call) decodePatched(text []byte, into rest.Object) (unknown []error, er
 	}
 	kind, err := r.kindOf(named, text)
 	if object, untyped := into.(*unstructured.Unstructured); untyped && err == nil {
-		return r.resource.Untyped.Decode(text, object)
+		return r.Resource.Untyped.Decode(text, object)
 	}
 	if err == nil {
 		err = r.isOfKind(kind)

@@ -5,7 +5,6 @@ package endpoints
 import (
 	"errors"
 	"fmt"
-	"log"
 	"net/http"
 	"strings"
 	"time"
@@ -17,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/endpoints/negotiation"
+	"kube2014/pkg/endpoints/responsewriters"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
-	"kube2014/pkg/util"
 )
 
 // Config is what servers of today's API share.
@@ -130,27 +129,27 @@ func (s *Server) other(path string) http.Handler {
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	record := request.RecordOf(req.Context())
 	resource, _ := record.Row.(*rest.Resource)
-	r := &call{Request: req, w: w, server: s, info: &record.Info, resource: resource}
+	r := &call{responsewriters.Response{Request: req, W: w, Resource: resource, Now: s.Now}, &record.Info, s}
 	if resource == nil {
 		incomplete := s.Incomplete != nil && s.Incomplete()
 		if handler := s.other(req.URL.Path); handler != nil {
 			getOnly(handler).ServeHTTP(w, req)
 		} else {
-			r.error(s.notFound(req.Method, r.info, incomplete))
+			r.Error(s.notFound(req.Method, r.info, incomplete))
 		}
 		return
 	}
 	if resource.Warning != "" {
-		r.warn(resource.Warning)
+		r.Warn(resource.Warning)
 	}
 	if err := r.serve(); err != nil {
-		r.error(err)
+		r.Error(err)
 	}
 }
 
 // Fail implements request.Server.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
-	(&call{Request: req, w: w, server: s}).error(rest.StatusError(forbidden(err), schema.GroupResource{}, ""))
+	(&responsewriters.Response{Request: req, W: w}).Error(rest.StatusError(forbidden(err), schema.GroupResource{}, ""))
 }
 
 // forbidden returns the status for an error that is that of an authorizer, and any other error as it is.
@@ -180,26 +179,18 @@ func (s *Server) find(info *request.RequestInfo) *rest.Resource {
 
 // call is one request to a resource.
 type call struct {
-	*http.Request
-	w        http.ResponseWriter
-	info     *request.RequestInfo
-	resource *rest.Resource
-	server   *Server
-	form     form                       // of the answer
-	include  metav1.IncludeObjectPolicy // in the rows of a table
-	warnings []string
+	responsewriters.Response
+	info   *request.RequestInfo
+	server *Server
 }
 
 // serve answers the request, or returns an error. A request whose answer the client would not accept
 // changes nothing.
 func (r *call) serve() error {
-	if storage, ok := r.resource.Storage.(rest.Connecter); ok {
+	if storage, ok := r.Resource.Storage.(rest.Connecter); ok {
 		return r.connect(storage)
 	}
 	if err := r.negotiate(); err != nil {
-		return err
-	}
-	if err := r.checkForm(); err != nil {
 		return err
 	}
 	if wrong := path.IsValidPathSegmentName(r.info.Name); len(wrong) > 0 {
@@ -226,14 +217,17 @@ func (r *call) serve() error {
 	return notAllowed()
 }
 
-// checkForm returns an error if the answer cannot have the form that the client accepts.
-func (r *call) checkForm() error {
-	switch r.form.as {
+// negotiate sets the form of the answer. The error is that of a client who does not accept what can be answered.
+func (r *call) negotiate() (err error) {
+	if r.Form, err = negotiation.Negotiate(r.Header.Values("Accept"), r.info.Verb, r.Resource); err != nil {
+		return err
+	}
+	switch r.Form.As {
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
-		return r.checkIsList()
+		return r.Form.CheckIsList(r.info.Verb, r.Resource)
 	case "Table":
-		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
-		if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: r.include}); len(errs) > 0 {
+		r.Include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
+		if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: r.Include}); len(errs) > 0 {
 			return apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
 		}
 	}
@@ -244,7 +238,7 @@ func (r *call) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Nam
 
 // storageAs returns the storage if it has a verb, and else a 405.
 func storageAs[Verb any](r *call) (Verb, error) {
-	storage, ok := r.resource.Storage.(Verb)
+	storage, ok := r.Resource.Storage.(Verb)
 	if !ok {
 		return storage, notAllowed()
 	}
@@ -255,7 +249,7 @@ func storageAs[Verb any](r *call) (Verb, error) {
 func getOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
-			(&call{Request: req, w: w}).error(notAllowed())
+			(&responsewriters.Response{Request: req, W: w}).Error(notAllowed())
 			return
 		}
 		next.ServeHTTP(w, req)
@@ -264,9 +258,4 @@ func getOnly(next http.Handler) http.Handler {
 
 func notAllowed() error {
 	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
-}
-
-// logError logs an error that is not the client's, with its cause.
-func (r *call) logError(err error) {
-	log.Printf("%s %s: %s", util.Loggable(r.Method), util.Loggable(r.URL.EscapedPath()), api.Printable(api.InFull(err), ' '))
 }

@@ -1,4 +1,4 @@
-package endpoints
+package responsewriters
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 )
 
 // converted encodes a list as a table, or as a list of metadata.
-func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
+func (r *Response) converted(list *rest.List) (conversion.Encoded, error) {
 	meta := list.ToV1()
-	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.form.as, APIVersion: r.form.groupVersion().String()},
+	var empty runtime.Object = &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: r.Form.As, APIVersion: r.Form.GroupVersion().String()},
 		ListMeta: meta, Items: []metav1.PartialObjectMetadata{}}
 	encode := func(item rest.Answer) ([]byte, error) { return r.appendMetadata(nil, item) }
-	if r.form.as == "Table" {
+	if r.Form.As == "Table" {
 		empty, encode = r.emptyTable(meta), func(item rest.Answer) ([]byte, error) { return r.row(item, item.Object) }
 	}
 	items := make([][]byte, list.Len())
@@ -33,9 +33,9 @@ func (r *call) converted(list *rest.List) (conversion.Encoded, error) {
 }
 
 // emptyTable returns a table without rows.
-func (r *call) emptyTable(meta metav1.ListMeta) *metav1.Table {
-	table := r.resource.Printer.Table()
-	table.APIVersion, table.ListMeta = r.form.groupVersion().String(), meta
+func (r *Response) emptyTable(meta metav1.ListMeta) *metav1.Table {
+	table := r.Resource.Printer.Table()
+	table.APIVersion, table.ListMeta = r.Form.GroupVersion().String(), meta
 	return table
 }
 
@@ -47,10 +47,10 @@ func encodedList(empty runtime.Object, items ...[]byte) (conversion.Encoded, err
 
 // tableOf encodes a table with one row. Its object is left out if the client wants that, but in the bookmark after the initial
 // events.
-func (r *call) tableOf(metadata metav1.Object, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
-	if _, ends := metadata.GetAnnotations()[metav1.InitialEventsAnnotationKey]; ends && r.include == metav1.IncludeNone {
-		defer func() { r.include = metav1.IncludeNone }()
-		r.include = metav1.IncludeMetadata
+func (r *Response) tableOf(metadata metav1.Object, object runtime.Object, answer rest.Answer, columns bool) (conversion.Encoded, error) {
+	if _, ends := metadata.GetAnnotations()[metav1.InitialEventsAnnotationKey]; ends && r.Include == metav1.IncludeNone {
+		defer func() { r.Include = metav1.IncludeNone }()
+		r.Include = metav1.IncludeMetadata
 	}
 	table := r.emptyTable(metav1.ListMeta{ResourceVersion: metadata.GetResourceVersion()})
 	if !columns {
@@ -65,18 +65,18 @@ func (r *call) tableOf(metadata metav1.Object, object runtime.Object, answer res
 
 // row encodes a row of a table, as a metav1.TableRow. Its cells, for which the object is decoded, and the JSON of the object
 // are cached.
-func (r *call) row(answer rest.Answer, decoded func() (runtime.Object, error)) ([]byte, error) {
-	row, err := answer.Derived(r.resource.Name, func() ([]byte, error) {
+func (r *Response) row(answer rest.Answer, decoded func() (runtime.Object, error)) ([]byte, error) {
+	row, err := answer.Derived(r.Resource.Name, func() ([]byte, error) {
 		object, err := decoded()
 		if err != nil {
 			return nil, err
 		}
-		return r.resource.Printer.Row(object)
+		return r.Resource.Printer.Row(object)
 	})
 	if err != nil {
 		return nil, err
 	}
-	text := printers.AppendRow(append(make([]byte, 0, rowSize), '{'), row, r.server.Now())
+	text := printers.AppendRow(append(make([]byte, 0, rowSize), '{'), row, r.Now())
 	text, err = r.appendIncluded(append(text, `,"object":`...), answer)
 	return append(text, '}'), err
 }
@@ -85,8 +85,8 @@ func (r *call) row(answer rest.Answer, decoded func() (runtime.Object, error)) (
 const rowSize = 1280
 
 // appendIncluded appends the part of a row's object that the client requests.
-func (r *call) appendIncluded(text []byte, answer rest.Answer) ([]byte, error) {
-	switch r.include {
+func (r *Response) appendIncluded(text []byte, answer rest.Answer) ([]byte, error) {
+	switch r.Include {
 	case metav1.IncludeNone:
 		return append(text, "null"...), nil
 	case metav1.IncludeObject:
