@@ -123,10 +123,10 @@ var libraries = map[string][]string{
 	"k8s.io/streaming":                     {"pkg/kubelet/server"},
 	"k8s.io/utils":                         {"kubebuilder/api/v2", "kubebuilder/internal/controller"},
 	"sigs.k8s.io/controller-runtime":       {"kubebuilder/api/v1", "kubebuilder/api/v2", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
-	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
+	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints/decoding", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                 {},
 	"sigs.k8s.io/structured-merge-diff/v6": {"pkg/api/v1/typed", "pkg/rest", "pkg/rest/customresource", "pkg/rest/fieldmanager", "pkg/rest/generic"},
-	"sigs.k8s.io/yaml":                     {"pkg/endpoints", "pkg/endpoints/bodies", "pkg/endpoints/responsewriters", "pkg/util/yamls", "secure"},
+	"sigs.k8s.io/yaml":                     {"pkg/endpoints/bodies", "pkg/endpoints/decoding", "pkg/endpoints/responsewriters", "pkg/util/yamls", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

@@ -47,7 +47,7 @@ func (r *call) create() error {
 		return err
 	}
 	object := storage.New()
-	if err := r.decodeBody(object); err != nil {
+	if err := r.decoder().Object(object); err != nil {
 		return err
 	}
 	r.dropDuplicateOwners(object, asSent)
@@ -69,7 +69,7 @@ func (r *call) update() error {
 		return err
 	}
 	object := storage.New()
-	if err := r.decodeBody(object); err != nil {
+	if err := r.decoder().Object(object); err != nil {
 		return err
 	}
 	if err := r.agreeOnName(object); err != nil {
@@ -128,7 +128,7 @@ func (r *call) delete() error {
 	if err != nil {
 		return err
 	}
-	options, err := r.deleteOptions()
+	options, err := r.decoder().DeleteOptions()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (r *call) deleteCollection() error {
 	if err != nil {
 		return err
 	}
-	options, err := r.deleteOptions()
+	options, err := r.decoder().DeleteOptions()
 	if err != nil {
 		return err
 	}
