@@ -36,12 +36,10 @@ func (m *Master) createAggregatorServer(next *server.Delegate) *server.Delegate 
 	}
 	m.aggregated.Install(rows...)
 	delegate.AddLoop(m.aggregator.Run)
-	delegate.AddPostStartHook("kube-apiserver-autoregistration", func(ctx context.Context) error {
-		return untilDone(ctx, func() error {
-			_, err := apiregistration.Register(ctx, services, apiregistration.OnStart, m.catalogs)
-			return err
-		})
-	})
+	delegate.AddPostStartHook("kube-apiserver-autoregistration", hook(func(ctx context.Context) error {
+		_, err := apiregistration.Register(ctx, services, apiregistration.OnStart, m.catalogs)
+		return err
+	}))
 	if m.definitions != nil {
 		delegate.AddLoop(func(ctx context.Context) {
 			if m.definitions.WaitUntilFollowed(ctx) == nil {

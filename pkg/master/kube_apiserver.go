@@ -7,12 +7,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"
 	"kube2014/pkg/rest/apps"
 	"kube2014/pkg/rest/autoscaling"
@@ -24,6 +27,7 @@ import (
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/events"
 	"kube2014/pkg/rest/flowcontrol"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/metrics"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
@@ -33,6 +37,7 @@ import (
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server"
+	"kube2014/pkg/trace"
 )
 
 // newTodaysConfig returns the configuration that the servers of today's API share.
@@ -41,6 +46,16 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 	config.WriteTimeout, config.MinWatchTime = m.config.RequestTimeout, m.o.Generic.MinRequestTimeout
 	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.June2014.Owns
 	return config
+}
+
+// base returns what the stores of built-in kinds without rules of their own share.
+func (m *Master) base() generic.Base {
+	return generic.Base{Objects: m.lifecycle, Turns: &generic.Turns{}, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
+}
+
+// row returns a row of the built-in kinds.
+func (m *Master) row(version schema.GroupVersion, resource string) *rest.Resource {
+	return m.built.Snapshot().Find(version, resource)
 }
 
 // BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until
@@ -86,8 +101,9 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.De
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}
-	if tokens := m.o.Authentication.Bootstrap; tokens != nil {
-		tokens.Secret = m.secretReader()
+	if tokens := m.o.Authentication.Bootstrap; tokens != nil { // cached: else whoever shows tokens could let the server ask etcd at will
+		kind := corev1.SchemeGroupVersion.WithKind("Secret")
+		tokens.Secret = plugin.NewObjects[*corev1.Secret](trace.Untraced(m.Stores.Objects), "secrets", kind).GetCached
 	}
 	if discovery := m.o.Authentication.Discovery; discovery != nil {
 		for path, serve := range map[string]http.HandlerFunc{serviceaccount.ConfigurationPath: discovery.ServeConfiguration, serviceaccount.KeysPath: discovery.ServeKeys} {

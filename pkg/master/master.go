@@ -27,6 +27,7 @@ import (
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/trace"
 	"kube2014/pkg/ui"
 	"kube2014/pkg/util/loopback"
@@ -128,7 +129,9 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	m.Stores = stores
 	m.lifecycle = core.NewLifecycle(stores.Objects, m.catalogs)
 	m.Loops = m.newLoops()
-	m.readRoles()
+	if m.o.Authorization.Has(genericoptions.RBAC) {
+		m.Roles.Policy = rbac.NewPolicy(stores.Objects)
+	}
 	chain := m.createJune2014(table)
 	if servesToday(m.o) {
 		m.Today = m.newTodaysConfig()

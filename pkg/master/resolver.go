@@ -7,10 +7,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/trace"
 	"kube2014/pkg/util/services"
 )
 
@@ -62,10 +60,4 @@ func (m *Master) lookup(ctx context.Context, resource, namespace, name string) (
 		return nil, err
 	}
 	return object.(metav1.Object), nil
-}
-
-// secretReader returns a function that returns a secret, nil if there is none. It reads the cache: else whoever shows tokens could let the
-// server ask etcd as often as he likes.
-func (m *Master) secretReader() func(namespace, name string) (*corev1.Secret, error) {
-	return plugin.NewObjects[*corev1.Secret](trace.Untraced(m.Stores.Objects), "secrets", corev1.SchemeGroupVersion.WithKind("Secret")).GetCached
 }

@@ -1,4 +1,4 @@
-package master
+package nodegraph
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestWhatIsReadAgainTakesAccessThatEndedMeanwhile(t *testing.T) {
 		return storage.NewObject(object, 1, 1)
 	}
 	graph := node.NewGraph(func(string, string) string { return "" })
-	apply := applyTo(graph, node.Pod, converter, node.OfPod)
+	apply := apply(graph, node.Pod, converter, node.OfPod)
 	reached := func() (names []string) {
 		for _, object := range []node.Object{{Kind: node.Account, Name: "p"}, {Kind: node.Account, Name: "q"}, {Kind: node.Secret, Name: "s"}, {Kind: node.ConfigMap, Name: "c"}} {
 			if object.Namespace = "a"; graph.Reaches(object, "m") {
