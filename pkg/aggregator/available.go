@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
@@ -159,8 +160,5 @@ func (s *Server) writeCondition(ctx context.Context, v *remoteAPI, condition api
 	if err == nil && isNew {
 		log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, condition.Message)
 	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }

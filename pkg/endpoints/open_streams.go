@@ -19,11 +19,6 @@ type watches struct {
 	open    atomic.Int64
 }
 
-func makeWatches() watches {
-	serving, endAll := context.WithCancel(context.Background())
-	return watches{serving: serving, endAll: endAll}
-}
-
 // EndWatches ends all present and future watches of all servers at once.
 func (c *Config) EndWatches() { c.watches.endAll() }
 

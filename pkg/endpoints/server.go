@@ -3,6 +3,7 @@
 package endpoints
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -43,7 +44,9 @@ type Config struct {
 
 // NewConfig returns a configuration with the usual limits.
 func NewConfig(now func() time.Time) *Config {
-	return &Config{MaxWatches: 50000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now, watches: makeWatches()}
+	c := &Config{MaxWatches: 50000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now}
+	c.watches.serving, c.watches.endAll = context.WithCancel(context.Background())
+	return c
 }
 
 // Server serves the resources of a catalog, and other paths. It is safe for concurrent use.

@@ -55,17 +55,16 @@ func (o *OIDCOptions) AddFlags(fs *flag.FlagSet) {
 
 // asIssuer parses the URL of an issuer. It is kept as it is: tokens must have the same one.
 func asIssuer(text string) (string, error) {
-	parsed, err := url.Parse(text)
-	switch {
-	case err != nil, parsed.Scheme != "https", parsed.Host == "":
-		return "", errors.New("is not an https URL")
-	case parsed.User != nil, parsed.RawQuery != "", parsed.Fragment != "":
+	if _, err := flags.AsHTTPS(text); err != nil {
+		return "", err
+	}
+	if parsed, err := url.Parse(text); err != nil || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return "", errors.New("has a user, a query or a fragment, which no issuer has")
 	}
 	return text, nil
 }
 
-// validate returns errors. An issuer of the server's own tokens would let in by one check what the other one refuses.
+// Validate returns errors. An issuer of the server's own tokens would let in by one check what the other one refuses.
 func (o *OIDCOptions) Validate(given map[string]bool, own string) (errs flags.Problems) {
 	if !given["oidc_issuer_url"] {
 		return flags.AllNeed(given, "oidc_issuer_url", oidcFlags...)
