@@ -231,7 +231,7 @@ func serverWith(handler http.Handler, listener net.Listener, timeout time.Durati
 		panic(err) // nothing is asked for
 	}
 	generic.ReadTimeout, generic.WriteTimeout = timeout, timeout
-	generic.BuildHandlerChain = func(*server.Config, server.AuthInfo) http.Handler { return handler }
+	generic.BuildHandlerChain = func(*server.Config, server.Auth) http.Handler { return handler }
 	generic.Listen = func(string, string) (net.Listener, error) { return listener, nil }
 	generic.Chain = &server.Delegate{}
 	for _, end := range atEnd {

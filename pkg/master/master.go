@@ -151,7 +151,7 @@ func (m *Master) runsControllers() bool { return m.Today != nil && m.o.Controlle
 func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler
-	config.AuthInfo = m.tracer.AuthInfo(config.AuthInfo)
+	config.Auth = m.tracer.Auth(config.Auth)
 	m.observeLayers()
 	if issuer := m.o.Authentication.OpenID; issuer != nil {
 		chain.AddLoop(issuer.Run)

@@ -17,7 +17,7 @@ import (
 func (m *Master) observeLayers() {
 	config := m.generic
 	config.Metrics = m.metrics
-	config.AuthInfo.Authenticator, config.AuthInfo.Authorizer = m.metrics.Authenticator(config.AuthInfo.Authenticator), m.metrics.Authorizer(config.AuthInfo.Authorizer)
+	config.Auth.Authenticator, config.Auth.Authorizer = m.metrics.Authenticator(config.Auth.Authenticator), m.metrics.Authorizer(config.Auth.Authorizer)
 	if config.Audit != nil {
 		config.Audit.Counters = m.metrics.Audit()
 	}

@@ -97,7 +97,7 @@ func playPolicy(level auditv1.Level) *audit.Policy {
 func audited(level auditv1.Level) (http.Handler, *trail) {
 	written := &trail{}
 	return chainOf(played(), server.Config{Audit: audit.New(playPolicy(level), written),
-		AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: mayNotUpdate{}}}), written
+		Auth: server.Auth{Authenticator: byName, Authorizer: mayNotUpdate{}}}), written
 }
 
 // play is a way to play, with what the audit tells of it.

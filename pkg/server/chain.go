@@ -9,15 +9,15 @@ import (
 	"kube2014/pkg/ui"
 )
 
-// AuthInfo authenticates and authorizes the requests of a port. The insecure port has none.
-type AuthInfo struct {
+// Auth authenticates and authorizes the requests of a port. The insecure port has none.
+type Auth struct {
 	Authenticator authenticator.Request
 	Authorizer    authorizer.Authorizer
 }
 
 // BuildHandlerChain returns the chain of handlers before the API. A request passes them from the last one here
 // to the first. Today's server calls this DefaultBuildHandlerChain.
-func BuildHandlerChain(c *Config, auth AuthInfo) http.Handler {
+func BuildHandlerChain(c *Config, auth Auth) http.Handler {
 	handler := http.Handler(http.HandlerFunc(filters.Serve))
 	handler = filters.WithAuthorization(handler, auth.Authorizer)
 	authorized := handler

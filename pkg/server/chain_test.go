@@ -69,7 +69,7 @@ func chainOf(a toys, config server.Config) http.Handler {
 		config.RequestTimeout = time.Minute
 	}
 	s := config.Complete().New()
-	if config.AuthInfo != (server.AuthInfo{}) {
+	if config.Auth != (server.Auth{}) {
 		return s.SecureHandler()
 	}
 	return s.InsecureHandler()

@@ -117,7 +117,7 @@ func TestBothPortsShareTheLimitAndOnlyMastersAreServedBeyondIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, AuthInfo: server.AuthInfo{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
+		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, Auth: server.Auth{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
 		s := config.Complete().New()
 		requests := b.flood(s.SecureHandler(), 2, "GET", "/slow", "Authorization: system:masters")
 		assert.Equal(t, http.StatusTooManyRequests, ask(s.InsecureHandler(), "GET", "/quick").Code, "nobody is known to be a master there")
@@ -133,7 +133,7 @@ func TestTheLimitStandsBeforeAuthorization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 1, RequestTimeout: time.Hour, AuthInfo: server.AuthInfo{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
+		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 1, RequestTimeout: time.Hour, Auth: server.Auth{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
 		handler := config.Complete().New().SecureHandler()
 		requests := b.flood(handler, 1, "GET", "/slow", "Authorization: g")
 		assert.Equal(t, http.StatusTooManyRequests, ask(handler, "GET", "/quick", "Authorization: g").Code, "the limit stands before authorization")

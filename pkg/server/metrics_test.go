@@ -51,7 +51,7 @@ func TestEachRequestCountsOnceWhateverBecomesOfIt(t *testing.T) {
 			ended++
 		}}
 		handler := chainOf(a, server.Config{Metrics: m, GetsWait: true, MaxChanges: 1, RequestTimeout: time.Minute,
-			AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann get toys broken", "ann create toys slow", "ann get toys nope"}}})
+			Auth: server.Auth{Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann get toys broken", "ann create toys slow", "ann get toys nope"}}})
 		for _, wanted := range []struct {
 			method, path, who string
 			status            int
@@ -136,12 +136,12 @@ func (c counting) Serves(req *http.Request, record *request.Record) bool {
 
 func TestWhatIsAskedForIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
-	for name, auth := range map[string]server.AuthInfo{"insecure": {}, "secure": {Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann create toys bear"}}} {
+	for name, auth := range map[string]server.Auth{"insecure": {}, "secure": {Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann create toys bear"}}} {
 		for _, method := range []string{"GET", "POST"} {
 			t.Run(name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				asked := 0
-				config := server.Config{Chain: &server.Delegate{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, AuthInfo: auth}
+				config := server.Config{Chain: &server.Delegate{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, Auth: auth}
 				s := config.Complete().New()
 				handler := s.InsecureHandler()
 				if name == "secure" {

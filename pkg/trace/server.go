@@ -101,17 +101,17 @@ func (r *response) inWords(what string) string {
 	return fmt.Sprintf("%d %s, %s of %s", status, http.StatusText(status), what, kind)
 }
 
-// AuthInfo traces authentication, without the credentials, and authorization.
-func (t *Tracer) AuthInfo(next server.AuthInfo) server.AuthInfo {
-	return orNext[server.AuthInfo](t, next, server.AuthInfo{Authenticator: authInfo{t, next}, Authorizer: authInfo{t, next}})
+// Auth traces authentication, without the credentials, and authorization.
+func (t *Tracer) Auth(next server.Auth) server.Auth {
+	return orNext[server.Auth](t, next, server.Auth{Authenticator: auth{t, next}, Authorizer: auth{t, next}})
 }
 
-type authInfo struct {
+type auth struct {
 	t    *Tracer
-	next server.AuthInfo
+	next server.Auth
 }
 
-func (i authInfo) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
+func (i auth) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
 	_, err = traceValue(i.t, "Authenticator.AuthenticateRequest", func() (string, error) {
 		if who, ok, err = i.next.Authenticator.AuthenticateRequest(req); who == nil {
 			return "nobody", err
@@ -121,7 +121,7 @@ func (i authInfo) AuthenticateRequest(req *http.Request) (who *user.Info, ok boo
 	return who, ok, err
 }
 
-func (i authInfo) Authorize(ctx context.Context, a authorizer.Attributes) (decision authorizer.Decision, reason string, err error) {
+func (i auth) Authorize(ctx context.Context, a authorizer.Attributes) (decision authorizer.Decision, reason string, err error) {
 	what := a.Path
 	if a.IsResource {
 		what = strings.Trim(a.Namespace+"/"+a.Resource+"/"+a.Name+"/"+a.Subresource, "/")

@@ -37,7 +37,7 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
 		ok  bool
 		err error
 	}{{ann, true, nil}, {nil, false, nil}, {nil, false, errors.New("invalid bearer token")}} {
-		auth := s.AuthInfo(server.AuthInfo{Authenticator: authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return known.who, known.ok, known.err })})
+		auth := s.Auth(server.Auth{Authenticator: authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return known.who, known.ok, known.err })})
 		who, ok, err := auth.Authenticator.AuthenticateRequest(req)
 		assert.Equal(t, known.who, who)
 		assert.Equal(t, known.ok, ok)
@@ -53,7 +53,7 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
 		{pods, decided{authorizer.Deny, "no", nil}},
 		{pods, decided{authorizer.NoOpinion, "", errors.New("the webhook does not answer")}},
 	} {
-		decision, reason, err := s.AuthInfo(server.AuthInfo{Authorizer: row.decided}).Authorizer.Authorize(t.Context(), row.wanted)
+		decision, reason, err := s.Auth(server.Auth{Authorizer: row.decided}).Authorizer.Authorize(t.Context(), row.wanted)
 		assert.Equal(t, row.decided, decided{decision, reason, err})
 	}
 	assert.Equal(t, `

@@ -390,7 +390,7 @@ func TestTheDecoratorsOfNoTracerAreWhatTheyDecorate(t *testing.T) {
 	assert.Same(t, scheduler, none.Scheduler(scheduler))
 	assert.Same(t, http.DefaultTransport, none.RoundTripper(http.DefaultTransport))
 	assert.Equal(t, answering{}, none.Etcd3Client(answering{}))
-	assert.Zero(t, none.AuthInfo(server.AuthInfo{}))
+	assert.Zero(t, none.Auth(server.Auth{}))
 	assert.Nil(t, none.Admission(nil))
 	assert.Nil(t, none.Work("Scheduler"))
 	assert.Nil(t, none.Sync("a.sync", nil))

@@ -157,7 +157,7 @@ func (o *AuthenticationOptions) ApplyTo(c *server.Config, authorization *Authori
 	case o.anonymousByUser:
 		log.Print("warning: -anonymous_auth is taken for false: with -authorization_mode AlwaysAllow everybody could do everything")
 	}
-	c.AuthInfo.Authenticator = all
+	c.Auth.Authenticator = all
 	c.GetsWait = c.GetsWait || o.WebhookConfigFile != "" || o.OIDC.Issuer != ""
 	return tokens, errors.Join(errs...)
 }

@@ -86,6 +86,6 @@ func (o *AuthorizationOptions) ApplyTo(c *server.Config, roles rbac.Source, node
 		}
 	}
 	union := authorizer.Union(all...)
-	c.AuthInfo.Authorizer = union
+	c.Auth.Authorizer = union
 	return union, errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func (r rules) Authorize(_ context.Context, a authorizer.Attributes) (authorizer
 }
 
 func guarded(allowed ...string) http.Handler {
-	return chainOf(whoAsks, server.Config{AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: rules(allowed)}})
+	return chainOf(whoAsks, server.Config{Auth: server.Auth{Authenticator: byName, Authorizer: rules(allowed)}})
 }
 
 func TestWithoutGuardsEverybodyGetsIn(t *testing.T) {
@@ -92,11 +92,11 @@ func TestAMethodAndTheNamesInACertificateStayInTheirLine(t *testing.T) {
 	long := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) {
 		return nil, false, errors.New(strings.Repeat("x", 1<<20) + "\nGET / 200")
 	})
-	auth := server.AuthInfo{Authenticator: long, Authorizer: rules{}}
+	auth := server.Auth{Authenticator: long, Authorizer: rules{}}
 	req := httptest.NewRequest("GET", "/who", nil)
 	req.Method = "GET / 200 1ms\n"
 	logged := logOf(func() {
-		chainOf(whoAsks, server.Config{AuthInfo: auth}).ServeHTTP(httptest.NewRecorder(), req)
+		chainOf(whoAsks, server.Config{Auth: auth}).ServeHTTP(httptest.NewRecorder(), req)
 	})
 	assert.Less(t, len(logged), 3000)
 	assert.Equal(t, 2, strings.Count(logged, `"GET / 200 1ms\n" /who`))
@@ -106,7 +106,7 @@ func TestAMethodAndTheNamesInACertificateStayInTheirLine(t *testing.T) {
 func TestAnAuthenticatorThatNamesNobodyLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	nobody := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return nil, true, nil })
-	handler := chainOf(whoAsks, server.Config{AuthInfo: server.AuthInfo{Authenticator: nobody, Authorizer: authorizer.AlwaysAllow{}}})
+	handler := chainOf(whoAsks, server.Config{Auth: server.Auth{Authenticator: nobody, Authorizer: authorizer.AlwaysAllow{}}})
 	assert.Equal(t, http.StatusUnauthorized, ask(handler, "GET", "/who").Code)
 }
 
@@ -218,7 +218,7 @@ func TestAQueryNamesAnObjectOnlyIfTheAnswerKeepsToIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := server.Config{Chain: &server.Delegate{Server: collection{whoAsks, "list", row.counts}}, RequestTimeout: time.Minute,
-				AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
+				Auth: server.Auth{Authenticator: byName, Authorizer: rules{"ann list toys bear"}}}
 			answer := ask(config.Complete().New().SecureHandler(), "GET", "/who"+row.query, "Authorization: ann")
 			assert.Equal(t, row.status, answer.Code)
 		})
@@ -230,7 +230,7 @@ func TestAnAuthorizerSeesTheSelectors(t *testing.T) {
 	for _, verb := range []string{"list", "deletecollection"} {
 		var seen authorizer.Attributes
 		config := server.Config{Chain: &server.Delegate{Server: collection{whoAsks, verb, true}}, RequestTimeout: time.Minute,
-			AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: allows(func(a authorizer.Attributes) { seen = a })}}
+			Auth: server.Auth{Authenticator: byName, Authorizer: allows(func(a authorizer.Attributes) { seen = a })}}
 		query := "?fieldSelector=metadata.name%3Dbear,a!%3Db&labelSelector=c,d+in+(e)"
 		assert.Equal(t, 200, ask(config.Complete().New().SecureHandler(), "GET", "/who"+query, "Authorization: ann").Code)
 		assert.Equal(t, []metav1.FieldSelectorRequirement{{Key: "a", Operator: "NotIn", Values: []string{"b"}}, {Key: "metadata.name", Operator: "In", Values: []string{"bear"}}}, seen.FieldSelector)
@@ -257,6 +257,6 @@ func (namespaces) Serves(req *http.Request, record *request.Record) bool {
 
 func TestWhoMayReadInANamespaceMayReadTheNamespace(t *testing.T) {
 	t.Parallel()
-	config := server.Config{Chain: &server.Delegate{Server: namespaces{whoAsks}}, RequestTimeout: time.Minute, AuthInfo: server.AuthInfo{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
+	config := server.Config{Chain: &server.Delegate{Server: namespaces{whoAsks}}, RequestTimeout: time.Minute, Auth: server.Auth{Authenticator: byName, Authorizer: rules{"ann get namespaces default/default"}}}
 	assert.Equal(t, http.StatusOK, ask(config.Complete().New().SecureHandler(), "GET", "/who", "Authorization: ann").Code)
 }
