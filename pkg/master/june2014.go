@@ -38,8 +38,7 @@ func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.
 	return delegate
 }
 
-// CreateJune2014APIServer returns the server of June 2014's API: a table of its resources below a
-// prefix. Healthz is that of the registries.
+// CreateJune2014APIServer returns the server of a table of June 2014's resources, below a prefix.
 func CreateJune2014APIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	first := apiserver.New(table, prefix)
 	first.Healthz, first.KnownAs = healthz, knownAs

@@ -143,8 +143,7 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	return m.createGenericServer(chain)
 }
 
-// runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
-// leaves undone.
+// runsControllers reports whether the server runs controllers, which are clients of today's API.
 func (m *Master) runsControllers() bool { return m.Today != nil && m.o.Controllers.Any() }
 
 // createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
