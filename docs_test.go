@@ -203,7 +203,7 @@ func startUnready(t *testing.T, program string, args ...string) *server {
 	return startCommand(t, command, func(err error) { assert.NoError(t, err) })
 }
 
-// untilReady waits until the built-in objects are written: a narration does not tell of them later.
+// untilReady waits until the built-in objects are written: a trace does not tell of them later.
 func (s *server) untilReady(t *testing.T) {
 	for status := 0; status != http.StatusOK; {
 		resp, err := http.Get("http://" + s.address + "/readyz")

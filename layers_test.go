@@ -114,7 +114,7 @@ var libraries = map[string][]string{
 	"k8s.io/client-go":                     {"pkg/aggregator", "pkg/api/v1/validation/policies", "pkg/rest/customresource"},
 	"k8s.io/kube-openapi":                  {"pkg/aggregator", "pkg/api/v1/typed", "pkg/controller/validatingadmissionpolicystatus", "pkg/endpoints/openapi", "pkg/rest/apiextensions"},
 	"gopkg.in/evanphx/json-patch.v4":       {"pkg/api/v1/patch"},
-	"github.com/go-jose/go-jose/v4":        {"pkg/auth/authenticator/authenticatortest", "pkg/auth/authenticator/oidc", "pkg/auth/authenticator/serviceaccount", "pkg/options"},
+	"github.com/go-jose/go-jose/v4":        {"pkg/auth/authenticator/authenticatortest", "pkg/auth/authenticator/oidc", "pkg/auth/authenticator/serviceaccount", "pkg/server/options"},
 	"github.com/google/gnostic-models":     {"pkg/endpoints/openapi"},
 	"google.golang.org/protobuf":           {"pkg/admission/plugin/policy", "pkg/client/v1", "pkg/endpoints/bodies", "pkg/endpoints/openapi"},
 	"go.yaml.in/yaml/v3":                   {"pkg/endpoints/bodies", "pkg/util/yamls"},
@@ -123,10 +123,10 @@ var libraries = map[string][]string{
 	"k8s.io/streaming":                     {"pkg/kubelet/server"},
 	"k8s.io/utils":                         {"kubebuilder/api/v2", "kubebuilder/internal/controller"},
 	"sigs.k8s.io/controller-runtime":       {"kubebuilder/api/v1", "kubebuilder/api/v2", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
-	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
+	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints/decoding", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                 {},
 	"sigs.k8s.io/structured-merge-diff/v6": {"pkg/api/v1/typed", "pkg/rest", "pkg/rest/customresource", "pkg/rest/fieldmanager", "pkg/rest/generic"},
-	"sigs.k8s.io/yaml":                     {"pkg/endpoints", "pkg/endpoints/bodies", "pkg/util/yamls", "secure"},
+	"sigs.k8s.io/yaml":                     {"pkg/endpoints/bodies", "pkg/endpoints/decoding", "pkg/endpoints/responsewriters", "pkg/util/yamls", "secure"},
 }
 
 // importersOf returns the packages that may import a package of a library.

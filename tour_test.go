@@ -17,21 +17,21 @@ import (
 // Write the traces in docs/tour.md, and the lines in the links of docs/original.md, again
 // with
 //
-//	go test -run 'TestTheGuidedTour|TestTheMap|ShowsWhatIsNarrated|ShowWhatIsNarrated' . -update
+//	go test -run 'TestTheGuidedTour|TestTheMap|ShowsTheTrace|ShowTheTrace' . -update
 var update = flag.Bool("update", false, "write anew what a test compares with the code")
 
 // until returns the trace up to the end of the outermost call in which a line
 // contains beginning.
-func (s *server) until(t *testing.T, beginning string) (narration []string) {
+func (s *server) until(t *testing.T, beginning string) (trace []string) {
 	began := false
 	for line := range s.lines {
-		narration = append(narration, line)
+		trace = append(trace, line)
 		began = began || strings.Contains(line, beginning)
 		if began && outermostEnd.MatchString(line) {
-			return narration
+			return trace
 		}
 	}
-	require.FailNow(t, "the narration ended without "+beginning, strings.Join(narration, "\n"))
+	require.FailNow(t, "the trace ended without "+beginning, strings.Join(trace, "\n"))
 	return nil
 }
 
@@ -45,19 +45,19 @@ var (
 
 // blank removes what differs from run to run: times, etcd's indexes, versions and time limits of
 // watches.
-func blank(narration string) string {
-	narration = took.ReplaceAllString(narration, "    time ")
-	narration = etcdIndex.ReplaceAllString(narration, "index N")
-	return watchQuery.ReplaceAllString(narration, "$1=N")
+func blank(trace string) string {
+	trace = took.ReplaceAllString(trace, "    time ")
+	trace = etcdIndex.ReplaceAllString(trace, "index N")
+	return watchQuery.ReplaceAllString(trace, "$1=N")
 }
 
 var (
-	textBlock    = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
-	narratedName = regexp.MustCompile(`(?m)^.{8} +(?:[A-Z]+ \S+ to )?(\w+\.\w+)`)
+	textBlock  = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
+	tracedName = regexp.MustCompile(`(?m)^.{8} +(?:[A-Z]+ \S+ to )?(\w+\.\w+)`)
 )
 
 // Not parallel: with -update it writes what other tests read.
-func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
+func TestTheGuidedTourShowsTheTrace(t *testing.T) {
 	const tour = "docs/tour.md"
 	etcd := startEtcd(t)
 	server := startUnready(t, build(t, unhurried), "-trace", "-runtime_config", "api/v1=false", "-etcd_servers", etcd)
@@ -71,32 +71,32 @@ func TestTheGuidedTourShowsWhatIsNarrated(t *testing.T) {
 		_, err := io.WriteString(server.loop, "now\n")
 		require.NoError(t, err)
 	}
-	narration := server.until(t, "EndpointController.SyncServiceEndpoints()")
-	assert.Empty(t, server.stop(), "nothing more is narrated")
-	checkNarration(t, tour, narration)
+	trace := server.until(t, "EndpointController.SyncServiceEndpoints()")
+	assert.Empty(t, server.stop(), "nothing more is traced")
+	checkTrace(t, tour, trace)
 }
 
 // Not parallel, as above.
-func TestTheSecondDoorShowsWhatIsNarrated(t *testing.T) {
+func TestTheSecondDoorShowsTheTrace(t *testing.T) {
 	const document = "docs/second-door.md"
 	server := start(t, build(t, unhurried), "-trace")
 	checkSession(t, commandsIn(t, document, "## The way of a request"), map[string]string{"127.0.0.1:8080": server.address})
-	checkNarration(t, document, server.until(t, "POST /api/v1/"))
+	checkTrace(t, document, server.until(t, "POST /api/v1/"))
 }
 
 // Not parallel, as above.
-func TestThePartsShowWhatIsNarrated(t *testing.T) {
+func TestThePartsShowTheTrace(t *testing.T) {
 	const document = "docs/parts.md"
 	server := start(t, build(t, unhurried), "-trace", "-run", "apiserver,controller_manager", "-node_monitor_period", "1h")
 	checkSession(t, commandsIn(t, document, sessions[document]...), map[string]string{"127.0.0.1:8080": server.address})
-	checkNarration(t, document, server.until(t, `ReplicationManager.sync("default/web") → ok`))
+	checkTrace(t, document, server.until(t, `ReplicationManager.sync("default/web") → ok`))
 }
 
-// checkNarration compares the calls in the text blocks of a document with those of a narration.
+// checkTrace compares the calls in the text blocks of a document with those of a trace.
 // Of calls with the same first line it is the first one.
-func checkNarration(t *testing.T, file string, narration []string) {
+func checkTrace(t *testing.T, file string, trace []string) {
 	calls := map[string]string{}
-	for _, call := range callsIn(narration) {
+	for _, call := range callsIn(trace) {
 		if first := firstLine(call); calls[first] == "" {
 			calls[first] = call
 		}
@@ -104,18 +104,18 @@ func checkNarration(t *testing.T, file string, narration []string) {
 	c := readCode(t)
 	document := read(t, file)
 	shown := textBlock.ReplaceAllStringFunc(document, func(block string) string {
-		narration := textBlock.FindStringSubmatch(block)[1]
-		for _, match := range narratedName.FindAllStringSubmatch(narration, -1) {
-			assert.True(t, c.has(match[1]), "the narration names %s", match[1])
+		trace := textBlock.FindStringSubmatch(block)[1]
+		for _, match := range tracedName.FindAllStringSubmatch(trace, -1) {
+			assert.True(t, c.has(match[1]), "the trace names %s", match[1])
 		}
-		narrated := ""
-		for _, call := range callsIn(slices.Collect(strings.Lines(narration))) {
-			narrated += calls[firstLine(call)]
+		traced := ""
+		for _, call := range callsIn(slices.Collect(strings.Lines(trace))) {
+			traced += calls[firstLine(call)]
 		}
-		if blank(narrated) == blank(narration) {
+		if blank(traced) == blank(trace) {
 			return block
 		}
-		return "```text\n" + narrated + "```"
+		return "```text\n" + traced + "```"
 	})
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(shown), 0o644))
@@ -124,11 +124,11 @@ func checkNarration(t *testing.T, file string, narration []string) {
 	}
 }
 
-// callsIn returns the outermost calls of a narration. Where the work on a key begins, and where it
+// callsIn returns the outermost calls of a trace. Where the work on a key begins, and where it
 // ends, is a call of its own, which may stand in the middle of another one.
-func callsIn(narration []string) (calls []string) {
+func callsIn(trace []string) (calls []string) {
 	call := ""
-	for _, line := range narration {
+	for _, line := range trace {
 		line = strings.TrimSuffix(line, "\n") + "\n"
 		if workLine.MatchString(line) {
 			calls = append(calls, line)

@@ -45,8 +45,8 @@ func (d *doors) admitBy(plugin admission.Interface) {
 	plugins["Test"] = func(json.RawMessage) (admission.Interface, error) { return plugin, nil }
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(d.t, err)
-	d.Second.Admission = chain
-	d.First.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects}
+	d.Today.Admission = chain
+	d.June2014.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects}
 }
 
 // changeable are objects x of the resources that can be changed, by the collection's path.
@@ -186,7 +186,7 @@ func (w *witness) Admit(ctx context.Context, change apiserver.Change) (interface
 func TestAdmissionAtTheFirstDoorKnowsWhenARequestCame(t *testing.T) {
 	t.Parallel()
 	d, w := openDoors(t, "-admission_control", "AlwaysPullImages"), new(witness)
-	d.First.Admission = w
+	d.June2014.Admission = w
 	d.createTask("web", 0)
 	assert.NotZero(t, w.received)
 }

@@ -88,9 +88,9 @@ func (c command) run(args []string, stdout, stderr io.Writer) int {
 }
 
 // createMaster creates a server as main of the first commit did: registries in memory, or on etcd if
-// it is named; a storage for each; and HTTP before them. A trace goes to narration. The error names a flag.
-func createMaster(config *master.Config, o *options.ServerRunOptions, narration io.Writer) (*master.Master, error) {
-	m := master.New(config, o, narration)
+// it is named; a storage for each; and HTTP before them. The trace goes to traceOut. The error names a flag.
+func createMaster(config *master.Config, o *options.ServerRunOptions, traceOut io.Writer) (*master.Master, error) {
+	m := master.New(config, o, traceOut)
 	if _, err := m.BuildGenericConfig(); err != nil {
 		return nil, err
 	}

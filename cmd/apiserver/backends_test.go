@@ -15,8 +15,8 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -26,7 +26,7 @@ type backend string
 // onBackends runs a test on each.
 func onBackends(t *testing.T, test func(t *testing.T, b backend)) {
 	t.Parallel()
-	for _, b := range []backend{options.Etcd2, options.Etcd3} {
+	for _, b := range []backend{genericoptions.Etcd2, genericoptions.Etcd3} {
 		t.Run("backend="+string(b), func(t *testing.T) {
 			t.Parallel()
 			test(t, b)
@@ -37,7 +37,7 @@ func onBackends(t *testing.T, test func(t *testing.T, b backend)) {
 // start starts members that end with the test.
 func (b backend) start(t *testing.T, members int, flags ...string) (servers []*etcdtest.Server, urls []string) {
 	setup := etcdtest.Setup{}
-	if b == options.Etcd3 {
+	if b == genericoptions.Etcd3 {
 		setup = etcd3Setup()
 	}
 	setup.Members, setup.Flags = members, flags
@@ -62,7 +62,7 @@ func (b backend) flags(urls ...string) []string {
 
 // open opens the registries of one apiserver, with all the time that it takes.
 func (b backend) open(t *testing.T, urls ...string) registries {
-	stores, err := registriesOn(string(b), options.DefaultEtcdPrefix, urls, nil)
+	stores, err := registriesOn(string(b), genericoptions.DefaultEtcdPrefix, urls, nil)
 	require.NoError(t, err)
 	t.Cleanup(stores.Close)
 	return stores
@@ -71,7 +71,7 @@ func (b backend) open(t *testing.T, urls ...string) registries {
 // openHurried opens them with the timeouts that users have.
 func (b backend) openHurried(t *testing.T, urls ...string) registries {
 	config := etcd.Config{Servers: urls}
-	if b == options.Etcd2 {
+	if b == genericoptions.Etcd2 {
 		etcdClient, err := etcd.NewClient(config)
 		require.NoError(t, err)
 		t.Cleanup(etcdClient.Close)
@@ -84,22 +84,22 @@ func (b backend) openHurried(t *testing.T, urls ...string) registries {
 }
 
 func hurriedRegistries3(t *testing.T, etcdClient etcd3.Client) registries {
-	store := etcd3.New(etcdClient, options.DefaultEtcdPrefix)
+	store := etcd3.New(etcdClient, genericoptions.DefaultEtcdPrefix)
 	t.Cleanup(store.Close)
 	return registriesOver(registry.MakeRegistry(store), store.Healthz, store.Reconcile)
 }
 
 // keys reads all keys.
 func (b backend) keys(t *testing.T, url string) map[string]string {
-	if b == options.Etcd2 {
+	if b == genericoptions.Etcd2 {
 		return keysIn(t, url, "/registry")
 	}
-	return place3{url, options.DefaultEtcdPrefix}.keys(t)
+	return place3{url, genericoptions.DefaultEtcdPrefix}.keys(t)
 }
 
 // taskKey returns the key of a task on 127.0.0.1.
 func (b backend) taskKey(id string) string {
-	if b == options.Etcd2 {
+	if b == genericoptions.Etcd2 {
 		return "/registry/hosts/127.0.0.1/tasks/" + id
 	}
 	return "/registry/pods/default/" + id
@@ -107,7 +107,7 @@ func (b backend) taskKey(id string) string {
 
 // key returns the key of an object with a namespace, of which etcd2 has this one.
 func (b backend) key(in2 string) string {
-	if b == options.Etcd2 {
+	if b == genericoptions.Etcd2 {
 		return in2
 	}
 	return path.Dir(in2) + "/default/" + path.Base(in2)
@@ -115,7 +115,7 @@ func (b backend) key(in2 string) string {
 
 // outOfLine returns an inconsistency of the keys, "" for none.
 func (b backend) outOfLine(t *testing.T, url string) string {
-	if b == options.Etcd2 {
+	if b == genericoptions.Etcd2 {
 		return outOfLine(t, url)
 	}
 	ports := map[string]string{}

@@ -18,7 +18,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // chaosTime is how long the load runs: KUBE2014_CHAOS. How long an election takes,
@@ -157,7 +157,7 @@ func rivals(t *testing.T, clients []*client.Client, stop <-chan struct{}) (once 
 // of etcd.
 func TestAClusterThatLosesMembersLosesNothing(t *testing.T) {
 	duration := chaosTime(t)
-	for _, b := range []backend{options.Etcd2, options.Etcd3} {
+	for _, b := range []backend{genericoptions.Etcd2, genericoptions.Etcd3} {
 		t.Run("backend="+string(b), func(t *testing.T) { loseMembers(t, b, duration) })
 	}
 }

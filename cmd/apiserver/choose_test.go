@@ -16,7 +16,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // refused starts the program with flags that it cannot serve with, and returns what it
@@ -44,7 +44,7 @@ func backendOf(t *testing.T, flags ...string) string {
 func TestTheBackendIsTheOneThatHoldsObjects(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
-	flags, place := []string{"-etcd_servers", server.URL}, place3{server.URL, options.DefaultEtcdPrefix}
+	flags, place := []string{"-etcd_servers", server.URL}, place3{server.URL, genericoptions.DefaultEtcdPrefix}
 	in2, in3 := append(flags, "-storage_backend", "etcd2"), append(flags, "-storage_backend", "etcd3")
 	etcd2, etcd3 := "etcd2 at "+server.URL, "etcd3 at "+server.URL
 	assert.Equal(t, etcd2, backendOf(t, flags...), "there are no objects")
@@ -71,7 +71,7 @@ func TestTheBackendIsTheOneThatHoldsObjects(t *testing.T) {
 func TestAnEtcdWithObjectsOfAnEarlierLayoutIsRefusedAtTheStart(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
-	place := place3{server.URL, options.DefaultEtcdPrefix}
+	place := place3{server.URL, genericoptions.DefaultEtcdPrefix}
 	place.do(t, clientv3.OpPut("/registry/pods/web-1", `{"id":"web-1"}`))
 	flags := []string{"-etcd_servers", server.URL, "-storage_backend", "etcd3"}
 	assert.Equal(t, "apiserver: -etcd_prefix: the etcd has objects of an earlier layout, without namespaces, such as key /registry/pods/web-1: "+
@@ -93,7 +93,7 @@ func TestAnEtcdWithoutTheV2APIIsForEtcd3(t *testing.T) {
 	assert.Contains(t, log.seen[len(log.seen)-1], ": registry etcd3 at "+url+", ")
 	_, err = clientOf(address).CreateTask(makeTask("web", 80))
 	require.NoError(t, err)
-	assert.Contains(t, place3{url, options.DefaultEtcdPrefix}.keys(t), "/registry/pods/default/web")
+	assert.Contains(t, place3{url, genericoptions.DefaultEtcdPrefix}.keys(t), "/registry/pods/default/web")
 
 	assert.Equal(t, "apiserver: -etcd_servers: "+url+" is an etcd that does not serve the v2 keys API: "+
 		"use -storage_backend etcd3, or start it (3.4 or 3.5) with --enable-v2\n", refused(t, "-etcd_servers", url, "-storage_backend", "etcd2"))
@@ -170,7 +170,7 @@ func TestTheBackendIsChosenWhenTheEtcdIsBack(t *testing.T) {
 func TestTheBackendIsNotGuessedWhenTheEtcdIsBack(t *testing.T) {
 	t.Parallel()
 	server := startEtcd(t)
-	for _, b := range []backend{options.Etcd2, options.Etcd3} {
+	for _, b := range []backend{genericoptions.Etcd2, genericoptions.Etcd3} {
 		openDoors(t, b.flags(server.URL)...).createTask("in-"+string(b), 80)
 	}
 	require.NoError(t, server.Kill())
@@ -180,7 +180,7 @@ func TestTheBackendIsNotGuessedWhenTheEtcdIsBack(t *testing.T) {
 	log.find("-storage_backend: the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3$")
 	_, err := clientOf(address).GetTask("in-etcd3")
 	assert.Equal(t, api.Unavailable, api.KindOf(err))
-	place3{server.URL, options.DefaultEtcdPrefix}.do(t, clientv3.OpDelete("/registry/", clientv3.WithPrefix()))
+	place3{server.URL, genericoptions.DefaultEtcdPrefix}.do(t, clientv3.OpDelete("/registry/", clientv3.WithPrefix()))
 	log.find("etcd answers: registry etcd2 at " + server.URL + "$")
 	insist(t, func() error { _, err := clientOf(address).GetTask("in-etcd2"); return err })
 	assert.Equal(t, 1, strings.Count(strings.Join(log.seen, "\n"), "say -storage_backend etcd2"))

@@ -23,8 +23,8 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // recording is a file of requests to the original apiserver, with the answers
@@ -148,7 +148,7 @@ func TestTheHappyRecordingLeavesAKeyForEachObjectOnEtcd3(t *testing.T) {
 		machine, id, isTask := strings.Cut(strings.TrimPrefix(key, "/registry/hosts/"), "/tasks/")
 		if !isTask {
 			if !strings.HasSuffix(key, "/kubelet") {
-				want[backend(options.Etcd3).key(key)] = value
+				want[backend(genericoptions.Etcd3).key(key)] = value
 			}
 			continue
 		}
@@ -157,7 +157,7 @@ func TestTheHappyRecordingLeavesAKeyForEachObjectOnEtcd3(t *testing.T) {
 		for _, port := range task.HostPorts() {
 			want[fmt.Sprint("/registry/hostports/", machine, "/", port)] = "/pods/default/" + id
 		}
-		own := backend(options.Etcd3).taskKey(id)
+		own := backend(genericoptions.Etcd3).taskKey(id)
 		want[own] = before[own]
 	}
 	assert.Equal(t, want, before)

@@ -14,7 +14,7 @@ import (
 
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // etcd36Variable says that the tests of etcd3 run on etcd 3.6, which has no other API.
@@ -37,7 +37,7 @@ func (p place3) flags() []string {
 
 // registries are those of one apiserver.
 func (p place3) registries(t *testing.T) registries {
-	stores, err := registriesOn(options.Etcd3, p.prefix, []string{p.url}, nil)
+	stores, err := registriesOn(genericoptions.Etcd3, p.prefix, []string{p.url}, nil)
 	require.NoError(t, err)
 	t.Cleanup(stores.Close)
 	return stores
@@ -45,7 +45,7 @@ func (p place3) registries(t *testing.T) registries {
 
 // key returns the key in the etcd that is this one below /registry.
 func (p place3) key(key string) string {
-	return p.prefix + strings.TrimPrefix(key, options.DefaultEtcdPrefix)
+	return p.prefix + strings.TrimPrefix(key, genericoptions.DefaultEtcdPrefix)
 }
 
 // do does what another program does.
@@ -65,7 +65,7 @@ func (p place3) keys(t *testing.T) map[string]string {
 	resp := p.do(t, clientv3.OpGet(p.prefix+"/", clientv3.WithPrefix()))
 	keys := map[string]string{}
 	for _, kv := range resp.Get().Kvs {
-		keys[options.DefaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
+		keys[genericoptions.DefaultEtcdPrefix+strings.TrimPrefix(string(kv.Key), p.prefix)] = string(kv.Value)
 	}
 	return keys
 }

@@ -25,8 +25,8 @@ import (
 	"kube2014/pkg/client/clienttest"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/etcd/etcdtest"
-	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 func makeTask(id string, port int) api.Task {
@@ -80,7 +80,7 @@ func etcdGoesAwayAndComesBack(t *testing.T, b backend) {
 	assert.Equal(t, "127.0.0.1", task.CurrentState.Host)
 
 	var watching *watcher
-	if b == options.Etcd3 { // etcd2 follows with the clock of users
+	if b == genericoptions.Etcd3 { // etcd2 follows with the clock of users
 		watching = openWatch(t, patient, "http://"+address+todaysPods+"?watch=1")
 		watching.tells("ADDED web")
 	}

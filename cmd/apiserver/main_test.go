@@ -27,6 +27,7 @@ import (
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage/etcd3"
 	"kube2014/pkg/webhook"
@@ -119,7 +120,7 @@ func memoryRegistries() registries {
 
 // etcdRegistries are the registries on an etcd's v2 API.
 func etcdRegistries(servers, machines []string) (registries, error) {
-	return registriesOn(options.Etcd2, options.DefaultEtcdPrefix, servers, machines)
+	return registriesOn(genericoptions.Etcd2, genericoptions.DefaultEtcdPrefix, servers, machines)
 }
 
 // registriesOn are the registries on an API of an etcd.
@@ -204,14 +205,14 @@ func clientOf(address string) *client.Client {
 
 // newHandler puts the registries behind the first door only.
 func newHandler(r registries, containerInfo client.ContainerInfo, scheduler registry.Scheduler, prefix string) http.Handler {
-	return chainBefore(master.CreateFirstAPIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
+	return chainBefore(master.CreateJune2014APIServer(storageTable(r, containerInfo, scheduler), r.Healthz, prefix))
 }
 
 // chainBefore puts the chain of the insecure port before servers.
 func chainBefore(servers ...request.Server) http.Handler {
-	var chain *server.Link
+	var chain *server.Delegate
 	for _, one := range slices.Backward(servers) {
-		chain = &server.Link{Server: one, Next: chain}
+		chain = &server.Delegate{Server: one, Next: chain}
 	}
 	config := &server.Config{Chain: chain, RequestTimeout: hangs}
 	return config.Complete().New().InsecureHandler()
@@ -230,9 +231,9 @@ func serverWith(handler http.Handler, listener net.Listener, timeout time.Durati
 		panic(err) // nothing is asked for
 	}
 	generic.ReadTimeout, generic.WriteTimeout = timeout, timeout
-	generic.BuildHandlerChain = func(*server.Config, server.Guards) http.Handler { return handler }
+	generic.BuildHandlerChain = func(*server.Config, server.Auth) http.Handler { return handler }
 	generic.Listen = func(string, string) (net.Listener, error) { return listener, nil }
-	generic.Chain = &server.Link{}
+	generic.Chain = &server.Delegate{}
 	for _, end := range atEnd {
 		generic.Chain.AddPreShutdownHook("end", func() error { end(); return nil })
 	}

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/certtest"
 	"kube2014/pkg/util/loopback/loopbacktest"
@@ -140,7 +140,7 @@ func TestWhatEverybodyTriesFirstInACluster(t *testing.T) {
 // nothing is left of it in the end. What a kubelet had in memory is gone with it: logs, and what a bare pod has done.
 func TestWhatEverybodyTriesFirstWhilePartsAreKilled(t *testing.T) {
 	duration := chaosTime(t)
-	u := startSeparately(t, options.Etcd3)
+	u := startSeparately(t, genericoptions.Etcd3)
 	user := tellerOf(t, u.client.Host, u.machines[0])
 	steps := slices.DeleteFunc(slices.Concat(rolls, visits, jobs, empties, theEnd), func(step line) bool { return strings.HasPrefix(step.run, "logs ") })
 	rounds := 0
@@ -166,7 +166,7 @@ func TestWhatEverybodyTriesFirstAroundTodaysServer(t *testing.T) {
 		t.Skip("make parts runs it")
 	}
 	t.Parallel()
-	f, store, block, port := filesOf(t), backend(options.Etcd3).startOne(t), loopbacktest.Claim(t), loopbacktest.FreePort(t)
+	f, store, block, port := filesOf(t), backend(genericoptions.Etcd3).startOne(t), loopbacktest.Claim(t), loopbacktest.FreePort(t)
 	certificate, key := f.pair("accounts", certtest.Authority(t, "accounts"))
 	url := "https://" + net.JoinHostPort("127.0.0.1", port)
 	startTodaysProgram(t, "kube-apiserver", "--etcd-servers", store.URL, "--cert-dir", t.TempDir(), "--bind-address", "127.0.0.1", "--secure-port", port,

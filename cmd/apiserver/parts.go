@@ -14,10 +14,10 @@ import (
 )
 
 // runParts runs parts around an apiserver elsewhere until a signal comes, and returns the exit code.
-func (c command) runParts(o *options.ServerRunOptions, narration, stderr io.Writer, signals <-chan os.Signal) int {
+func (c command) runParts(o *options.ServerRunOptions, traceOut, stderr io.Writer, signals <-chan os.Signal) int {
 	var t *trace.Tracer
 	if o.Generic.Trace {
-		t = trace.New(narration)
+		t = trace.New(traceOut)
 	}
 	p, err := config.NewParts(o, o.Parts.Connect, t)
 	if err != nil {

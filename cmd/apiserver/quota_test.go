@@ -11,14 +11,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // etcd takes deletions when it is full, and reads.
 func TestAnEtcdThatIsFullIsA503ThatSaysSo(t *testing.T) {
 	t.Parallel()
-	server := backend(options.Etcd3).startOne(t, "--quota-backend-bytes", fmt.Sprint(2<<20))
-	d := openDoors(t, append(backend(options.Etcd3).flags(server.URL), "-machines", "m1")...)
+	server := backend(genericoptions.Etcd3).startOne(t, "--quota-backend-bytes", fmt.Sprint(2<<20))
+	d := openDoors(t, append(backend(genericoptions.Etcd3).flags(server.URL), "-machines", "m1")...)
 	d.createTask("owner", 80)
 	text := strings.Repeat("x", 200<<10)
 	status, answer := http.StatusOK, ""

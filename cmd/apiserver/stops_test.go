@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // posters send POSTs from 16 clients through both doors, and note the keys of what was
@@ -128,7 +128,7 @@ func TestTheProgramIsEndedUnderLoad(t *testing.T) {
 			log.end()
 			assert.Error(t, cmd.Wait())
 			p.end(server.URL)
-			if b == options.Etcd3 {
+			if b == genericoptions.Etcd3 {
 				assert.Empty(t, b.outOfLine(t, server.URL), "a transaction is not half done")
 				return
 			}

@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -45,7 +46,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 				t.Parallel()
 				var answers [2][]string
 				var keys [2]map[string]string
-				var narration bytes.Buffer
+				var trace bytes.Buffer
 				for i, traced := range []bool{false, true} {
 					o := options.New()
 					o.Generic.Machines, o.Generic.Trace = recorded.Machines, traced
@@ -56,11 +57,11 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						keysAtTheEnd = func() map[string]string { return keysIn(t, o.Etcd.Servers[0], "/registry") }
 					case "etcd3":
 						place := sharedEtcd3.newPlace(t)
-						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = options.Etcd3, []string{place.url}, place.prefix
+						o.Etcd.Backend, o.Etcd.Servers, o.Etcd.Prefix = genericoptions.Etcd3, []string{place.url}, place.prefix
 						keysAtTheEnd = func() map[string]string { return place.keys(t) }
 					}
 					o.Admission.NoAccounts = true // no loop runs
-					m, err := createMaster(config, o, &narration)
+					m, err := createMaster(config, o, &trace)
 					require.NoError(t, err)
 					stores := m.Stores
 					answers[i] = answersOf(t, m.Server.PrepareRun().InsecureHandler(), recorded)
@@ -73,7 +74,7 @@ func TestATracedServerAnswersAsOneThatIsNotTraced(t *testing.T) {
 						assert.NotEmpty(t, keys[i])
 						stores.Close()
 					}
-					assert.Equal(t, traced, narration.Len() > 0)
+					assert.Equal(t, traced, trace.Len() > 0)
 				}
 				assert.Equal(t, answers[0], answers[1])
 				assert.Equal(t, keys[0], keys[1])

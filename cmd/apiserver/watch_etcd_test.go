@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // Two apiservers on one etcd tell the same: what is changed through either of them, and what
@@ -37,7 +37,7 @@ func TestTwoApiserversTellTheSameChanges(t *testing.T) {
 		t.Parallel()
 		place := sharedEtcd3.newPlace(t)
 		twoTellTheSame(t, place.flags(), "/registry/pods/foreign", func(method, key, value string) {
-			key = place.key(backend(options.Etcd3).key(key))
+			key = place.key(backend(genericoptions.Etcd3).key(key))
 			op := clientv3.OpPut(key, value)
 			if method == http.MethodDelete {
 				op = clientv3.OpDelete(key)
@@ -102,8 +102,8 @@ func twoTellTheSame(t *testing.T, flags []string, foreign string, write func(met
 // Who watches goes on, and what the apiserver has seen it knows. Another one does not.
 func TestACompactionDoesNotCutOffWhoWatches(t *testing.T) {
 	t.Parallel()
-	server := backend(options.Etcd3).startOne(t)
-	flags := append(backend(options.Etcd3).flags(server.URL), "-machines", "m1")
+	server := backend(genericoptions.Etcd3).startOne(t)
+	flags := append(backend(genericoptions.Etcd3).flags(server.URL), "-machines", "m1")
 	d := openDoors(t, flags...)
 	url := d.listen()
 	first := d.createPod(podNamed("first"))

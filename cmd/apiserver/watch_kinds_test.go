@@ -54,7 +54,7 @@ func TestEachKindIsWatchedByEachPath(t *testing.T) {
 			}
 			all = append(all, append(watchers, silent)...)
 		}
-		d.Second.EndWatches()
+		d.Today.EndWatches()
 		for _, w := range all {
 			w.ends()
 		}
@@ -76,7 +76,7 @@ func TestANamespaceIsWatched(t *testing.T) {
 	d.send(http.StatusOK, "DELETE", "/api/v1/namespaces/dev", "")
 	initial.tells("MODIFIED dev")
 	named.tells("MODIFIED dev")
-	d.Second.EndWatches()
+	d.Today.EndWatches()
 	for _, w := range []*watcher{initial, named} {
 		w.ends()
 	}
@@ -100,7 +100,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			d := openDoors(t, row.flags...)
 			server := httptest.NewServer(d.handler)
 			t.Cleanup(server.Close)
-			t.Cleanup(d.Second.EndWatches)
+			t.Cleanup(d.Today.EndWatches)
 			watchers := []*watcher{openWatch(t, patient, server.URL+"/api/v1/pods?watch=1"), openWatch(t, patient, server.URL+"/api/v1/watch/pods")}
 			var wanted []string
 			if row.tasks != "" {
@@ -112,7 +112,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 			for _, w := range watchers {
 				w.tells(append(wanted, "ADDED p")...)
 			}
-			d.Second.EndWatches()
+			d.Today.EndWatches()
 			for _, w := range watchers {
 				w.ends()
 			}
@@ -123,7 +123,7 @@ func TestAWatchIsServedWhateverTheFlags(t *testing.T) {
 func TestWithoutTheSecondDoorThereAreNoWatches(t *testing.T) {
 	t.Parallel()
 	d := openDoors(t, "-runtime_config", "api/v1=false")
-	assert.Nil(t, d.Second)
+	assert.Nil(t, d.Today)
 	for _, path := range []string{"/api/v1/pods?watch=1", "/api/v1/watch/pods"} {
 		assert.True(t, strings.HasPrefix(d.send(http.StatusNotFound, "GET", path, ""), "Not Found: "), path)
 	}

@@ -42,7 +42,7 @@ func serveOnPipes(t *testing.T) *onPipes {
 	transport := &http.Transport{DialContext: p.network.DialContext}
 	t.Cleanup(transport.CloseIdleConnections)
 	p.client = &http.Client{Transport: transport}
-	s := serverOf(p.handler, p.network, p.Second.EndWatches)
+	s := serverOf(p.handler, p.network, p.Today.EndWatches)
 	go func() { p.exit <- exitOf(s, p.signals) }()
 	return p
 }

@@ -123,12 +123,12 @@ func (w *watcher) until(last func(event) bool) (all []event, err error) {
 // listen serves the doors on a free port, however slow the clients are. Changes of other
 // programs are followed.
 func (d *doors) listen() (url string) {
-	d.Second.WriteTimeout = hangs
+	d.Today.WriteTimeout = hangs
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = &http.Server{Handler: d.handler, ReadTimeout: hangs, WriteTimeout: hangs}
 	server.Start()
 	d.t.Cleanup(server.Close)
-	d.t.Cleanup(d.Second.EndWatches)
+	d.t.Cleanup(d.Today.EndWatches)
 	if d.Stores.Follow != nil {
 		go d.Stores.Follow(d.t.Context())
 	}

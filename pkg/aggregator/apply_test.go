@@ -75,10 +75,10 @@ func TestANewAPIServiceIsLookedAtAtOnceWhateverComesWithIt(t *testing.T) {
 		second := s.update(s.Services.Status, func(service *apiregistrationv1.APIService) {
 			service.Status.Conditions = []apiregistrationv1.APIServiceCondition{{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse}}
 		})
-		s.apply([]storage.Event{{After: first}, {Before: first, After: second}}, 0, false)
+		s.applyAPIServices([]storage.Event{{After: first}, {Before: first, After: second}}, 0, false)
 		assert.True(t, s.isLookedAt())
 		assert.False(t, s.isLookedAt())
-		s.apply([]storage.Event{{Before: first, After: second}}, 0, false)
+		s.applyAPIServices([]storage.Event{{Before: first, After: second}}, 0, false)
 		assert.True(t, s.isLookedAt(), "somebody else has changed it")
 	})
 }
@@ -87,11 +87,11 @@ func TestAllServersAreLookedAtWhenServicesHaveBeenMissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newIdle(t)
-		s.apply([]storage.Event{{After: s.stored()}}, 0, true)
+		s.applyAPIServices([]storage.Event{{After: s.stored()}}, 0, true)
 		assert.True(t, s.isLookedAt())
-		s.reconsider(nil, 0, false)
+		s.recheckServices(nil, 0, false)
 		assert.False(t, s.isLookedAt())
-		s.reconsider(nil, 0, true)
+		s.recheckServices(nil, 0, true)
 		assert.True(t, s.isLookedAt(), "its service may have gone")
 	})
 }
@@ -102,8 +102,8 @@ func TestWhatAServerHasStaysKnownWhenItsSpecChanges(t *testing.T) {
 	known, stale := s.Deletable()
 	assert.Equal(t, []int{0, 1}, []int{len(known), len(stale)}, "nothing has been read")
 	first := s.stored()
-	s.apply([]storage.Event{{After: first}}, 0, true)
-	s.change(func(byName map[string]*Version) {
+	s.applyAPIServices([]storage.Event{{After: first}}, 0, true)
+	s.changeSnapshot(func(byName map[string]*remoteAPI) {
 		next := *byName[exampleKey.Name]
 		next.found = found{isFresh: true, resources: completed([]apidiscovery.APIResourceDiscovery{{Resource: "things", Verbs: []string{"list", "delete"}}})}
 		byName[exampleKey.Name] = &next
@@ -111,7 +111,7 @@ func TestWhatAServerHasStaysKnownWhenItsSpecChanges(t *testing.T) {
 	known, stale = s.Deletable()
 	assert.Equal(t, []int{1, 0}, []int{len(known), len(stale)})
 	second := s.update(s.Services.Store, func(service *apiregistrationv1.APIService) { service.Spec.VersionPriority = 16 })
-	s.apply([]storage.Event{{Before: first, After: second}}, 0, false)
+	s.applyAPIServices([]storage.Event{{Before: first, After: second}}, 0, false)
 	known, stale = s.Deletable()
 	assert.Equal(t, []int{1, 1}, []int{len(known), len(stale)}, "it is asked again")
 }

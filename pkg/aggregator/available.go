@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
@@ -32,13 +33,13 @@ func condition(status apiregistrationv1.ConditionStatus, reason string, err erro
 	return apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available, Status: status, LastTransitionTime: metav1.Now(), Reason: reason, Message: message}
 }
 
-// check looks at the server of an APIService, and returns what its condition must be: what is wrong with its service, or else with its server,
+// checkServer looks at the server of an APIService, and returns what its condition must be: what is wrong with its service, or else with its server,
 // which must list the resources of the version (K104).
-func (s *Server) check(ctx context.Context, v *Version) (next found, status apiregistrationv1.ConditionStatus, reason string, err error) {
+func (s *Server) checkServer(ctx context.Context, v *remoteAPI) (next found, status apiregistrationv1.ConditionStatus, reason string, err error) {
 	if status, reason, err = s.checkService(ctx, v.spec.Service); err != nil {
 		return v.stale(), status, reason, err
 	}
-	if next, err = v.ask(ctx); err == nil {
+	if next, err = v.askServer(ctx); err == nil {
 		status, reason = apiregistrationv1.ConditionTrue, "Passed"
 	} else {
 		status, reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
@@ -84,9 +85,9 @@ func (s *Server) checkEndpoints(ctx context.Context, at *apiregistrationv1.Servi
 	return "", "", nil
 }
 
-// ask looks up where the server is, and asks it what it serves. It asks several addresses for the list of the version at once, and the first that
+// askServer looks up where the server is, and asks it what it serves. It asks several addresses for the list of the version at once, and the first that
 // answers for the rest. It returns the last error if none does.
-func (v *Version) ask(ctx context.Context) (found, error) {
+func (v *remoteAPI) askServer(ctx context.Context) (found, error) {
 	if v.broken != nil {
 		return v.stale(), v.broken
 	}
@@ -122,8 +123,8 @@ func (v *Version) ask(ctx context.Context) (found, error) {
 	return v.stale(), err
 }
 
-func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIResourceList, error) {
-	answer, at, err := v.remote.get(ctx, address, v.Path(), http.Header{"Accept": {"application/json"}})
+func (v *remoteAPI) listedAt(ctx context.Context, address string) (*metav1.APIResourceList, error) {
+	answer, at, err := v.remote.get(ctx, address, v.path(), http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +145,8 @@ func (v *Version) listedAt(ctx context.Context, address string) (*metav1.APIReso
 	return list, nil
 }
 
-// report writes the condition of an APIService, unless it is there already.
-func (s *Server) report(ctx context.Context, v *Version, condition apiregistrationv1.APIServiceCondition) error {
+// writeCondition writes the condition of an APIService, unless it is there already.
+func (s *Server) writeCondition(ctx context.Context, v *remoteAPI, condition apiregistrationv1.APIServiceCondition) error {
 	var isNew bool
 	_, _, err := s.Services.Status.Update(ctx, rest.Key{Name: v.name()}, func(current rest.Object) (rest.Object, error) {
 		service := current.(*apiregistrationv1.APIService)
@@ -159,8 +160,5 @@ func (s *Server) report(ctx context.Context, v *Version, condition apiregistrati
 	if err == nil && isNew {
 		log.Printf("the APIService %s: available is %s, %s: %s", v.name(), condition.Status, condition.Reason, condition.Message)
 	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }

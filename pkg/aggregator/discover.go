@@ -33,7 +33,7 @@ const wanted = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 
 // discover returns what the server serves in the version: as its document of all versions says or, if there is none, as the list says. What
 // was known before is stale if the document cannot be read.
-func (v *Version) discover(ctx context.Context, address string, list *metav1.APIResourceList) (next found) {
+func (v *remoteAPI) discover(ctx context.Context, address string, list *metav1.APIResourceList) (next found) {
 	ctx, cancel := context.WithTimeout(ctx, v.remote.timeout)
 	defer cancel()
 	switch resources, tag, err := v.inDocumentOfAll(ctx, address); {
@@ -51,7 +51,7 @@ func (v *Version) discover(ctx context.Context, address string, list *metav1.API
 var errNotAll = errors.New("there is no document of all versions, or not of this one")
 
 // inDocumentOfAll returns what the document of all versions of the server says of this one, and its tag.
-func (v *Version) inDocumentOfAll(ctx context.Context, address string) (resources []apidiscovery.APIResourceDiscovery, tag string, err error) {
+func (v *remoteAPI) inDocumentOfAll(ctx context.Context, address string) (resources []apidiscovery.APIResourceDiscovery, tag string, err error) {
 	header := http.Header{"Accept": {wanted}}
 	if v.found.tag != "" {
 		header.Set("If-None-Match", v.found.tag)
@@ -111,7 +111,7 @@ func completed(resources []apidiscovery.APIResourceDiscovery) []apidiscovery.API
 }
 
 // describedAt returns the URL of the description of the version in OpenAPI v3, "" for none.
-func (v *Version) describedAt(ctx context.Context, address string) string {
+func (v *remoteAPI) describedAt(ctx context.Context, address string) string {
 	var index struct {
 		Paths map[string]struct {
 			URL string `json:"serverRelativeURL"`
@@ -120,8 +120,8 @@ func (v *Version) describedAt(ctx context.Context, address string) string {
 	if err := v.remote.document(ctx, address, "/openapi/v3", &index); err != nil {
 		return ""
 	}
-	url := index.Paths[strings.TrimPrefix(v.Path(), "/")].URL
-	if path, _, _ := strings.Cut(url, "?"); path != "/openapi/v3"+v.Path() {
+	url := index.Paths[strings.TrimPrefix(v.path(), "/")].URL
+	if path, _, _ := strings.Cut(url, "?"); path != "/openapi/v3"+v.path() {
 		return ""
 	}
 	return url

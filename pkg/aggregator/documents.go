@@ -22,13 +22,13 @@ import (
 
 // installDocuments lets the server serve discovery and OpenAPI of all servers.
 func (s *Server) installDocuments() {
-	remote := func() any { return s.Snapshot() }
-	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(s.Snapshot().versions(rows)) }, s.Catalogs, remote)
+	remote := func() any { return s.snapshot() }
+	documents := rest.Derived(func(rows []*rest.Resource) *discovery.Documents { return discovery.New(s.snapshot().versions(rows)) }, s.Catalogs, remote)
 	s.Documents = func(path string) http.Handler { return documents().Handler(path) }
 	var described atomic.Pointer[openapi.Documents]
 	described.Store(&openapi.Documents{})
 	descriptions := rest.Derived(func(rows []*rest.Resource) *openapi.Documents {
-		ours := slices.DeleteFunc(slices.Clone(rows), func(row *rest.Resource) bool { return s.Snapshot().byPath[row.GroupVersion] != nil })
+		ours := slices.DeleteFunc(slices.Clone(rows), func(row *rest.Resource) bool { return s.snapshot().byPath[row.GroupVersion] != nil })
 		next := described.Load().Next(versionsOf(ours), typesOf(ours), s.described()...)
 		described.Store(next)
 		return next
@@ -41,7 +41,7 @@ func (s *Server) installDocuments() {
 
 // versions returns the versions of this server's resources, and those of other servers, in the order of discovery. That of another server
 // replaces one of this server.
-func (others *Snapshot) versions(rows []*rest.Resource) []discovery.Version {
+func (others *snapshot) versions(rows []*rest.Resource) []discovery.Version {
 	var versions []discovery.Version
 	for _, version := range versionsOf(rows) {
 		if others.byPath[version.GroupVersion] == nil {
@@ -62,7 +62,7 @@ func (others *Snapshot) versions(rows []*rest.Resource) []discovery.Version {
 }
 
 // discovered returns what the version has, as its server has said last: stale if it was not asked since, or did not answer.
-func (v *Version) discovered() *apidiscovery.APIVersionDiscovery {
+func (v *remoteAPI) discovered() *apidiscovery.APIVersionDiscovery {
 	if !v.found.isFresh {
 		return &apidiscovery.APIVersionDiscovery{Version: v.spec.Version, Freshness: apidiscovery.DiscoveryFreshnessStale}
 	}
@@ -75,7 +75,7 @@ func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.Gro
 	if !s.Followed() {
 		return nil, []schema.GroupVersion{apiregistrationv1.SchemeGroupVersion}
 	}
-	known, others := map[schema.GroupResource]bool{}, s.Snapshot()
+	known, others := map[schema.GroupResource]bool{}, s.snapshot()
 	for _, version := range others.versions(nil) {
 		if version.Remote.Freshness != apidiscovery.DiscoveryFreshnessCurrent {
 			stale = append(stale, version.GroupVersion)
@@ -95,7 +95,7 @@ func (s *Server) Deletable() (resources []metav1.APIResource, stale []schema.Gro
 
 // described returns the versions of the servers that are available, for OpenAPI.
 func (s *Server) described() (remotes []openapi.Remote) {
-	others := s.Snapshot()
+	others := s.snapshot()
 	for _, name := range slices.Sorted(maps.Keys(others.byName)) {
 		if v := others.byName[name]; others.byPath[v.groupVersion()] == v && v.isAvailable && v.found.isFresh {
 			remotes = append(remotes, openapi.Remote{GroupVersion: v.groupVersion(), URL: v.found.openAPI, V2: func() (*spec.Swagger, error) {

@@ -28,8 +28,8 @@ func unavailable(w http.ResponseWriter) {
 	http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 }
 
-// proxy sends a request to the server of the version, as its user.
-func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
+// proxyTo sends a request to the server of the version, as its user.
+func (s *Server) proxyTo(w http.ResponseWriter, req *http.Request, v *remoteAPI) {
 	if !v.isAvailable {
 		unavailable(w)
 		return
@@ -44,7 +44,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
-	if strings.TrimSuffix(req.URL.Path, "/") == v.Path() {
+	if strings.TrimSuffix(req.URL.Path, "/") == v.path() {
 		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 	}
@@ -55,7 +55,7 @@ func (s *Server) proxy(w http.ResponseWriter, req *http.Request, v *Version) {
 		return
 	}
 	who := request.UserFrom(ctx)
-	if request.RecordOf(ctx).Info.Unlimited {
+	if request.RecordOf(ctx).Info.NoTimeout {
 		defer context.AfterFunc(s.Serving, cancel)()
 		proxy.Unlimit(w)
 		if !proxy.IsUpgrade(req) {

@@ -61,27 +61,27 @@ type Server struct {
 	followed    context.Context  // ends when all APIServices have been read
 	setFollowed context.CancelFunc
 
-	mu       sync.Mutex // held by writers of the snapshot
-	snapshot atomic.Pointer[Snapshot]
+	mu      sync.Mutex // held by writers of the snapshot
+	current atomic.Pointer[snapshot]
 }
 
-// Snapshot has the versions of other servers at one moment. It does not change.
-type Snapshot struct {
-	byName map[string]*Version // by the name of the APIService
-	byPath map[schema.GroupVersion]*Version
+// snapshot has the versions of other servers at one moment. It does not change.
+type snapshot struct {
+	byName map[string]*remoteAPI // by the name of the APIService
+	byPath map[schema.GroupVersion]*remoteAPI
 }
 
 // New returns a server that knows no other server yet.
 func New(config Config) *Server {
 	s := &Server{Server: config.Endpoints, Config: config, queue: workqueue.New("aggregator")}
 	s.followed, s.setFollowed = context.WithCancel(context.Background())
-	s.snapshot.Store(&Snapshot{})
+	s.current.Store(&snapshot{})
 	s.installDocuments()
 	return s
 }
 
-// Snapshot returns the versions that other servers serve now.
-func (s *Server) Snapshot() *Snapshot { return s.snapshot.Load() }
+// snapshot returns the versions that other servers serve now.
+func (s *Server) snapshot() *snapshot { return s.current.Load() }
 
 // Followed reports whether all APIServices have been read.
 func (s *Server) Followed() bool { return s.followed.Err() != nil }
@@ -90,7 +90,7 @@ func (s *Server) Followed() bool { return s.followed.Err() != nil }
 func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 	if v := s.find(req.URL.Path); v != nil {
 		info := record.Today(req)
-		info.IsServed, info.Waits, info.Unlimited = true, true, info.Unlimited || proxy.IsUpgrade(req)
+		info.IsServed, info.GetMayBlock, info.NoTimeout = true, true, info.NoTimeout || proxy.IsUpgrade(req)
 		record.Row = v
 		return true
 	}
@@ -99,16 +99,16 @@ func (s *Server) Serves(req *http.Request, record *request.Record) bool {
 
 // ServeHTTP answers a request whose record Serves has completed.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if v, isRemote := request.RecordOf(req.Context()).Row.(*Version); isRemote {
-		s.proxy(w, req, v)
+	if v, isRemote := request.RecordOf(req.Context()).Row.(*remoteAPI); isRemote {
+		s.proxyTo(w, req, v)
 		return
 	}
 	s.Server.ServeHTTP(w, req)
 }
 
 // find returns the version of another server that a path belongs to, nil for none.
-func (s *Server) find(path string) *Version {
-	snapshot := s.Snapshot()
+func (s *Server) find(path string) *remoteAPI {
+	snapshot := s.snapshot()
 	if len(snapshot.byPath) == 0 || s.Hides != nil && s.Hides(path) {
 		return nil
 	}
@@ -135,27 +135,27 @@ const workers = 64
 
 // Run follows the APIServices and what is behind them, and looks at their servers, until the context ends.
 func (s *Server) Run(ctx context.Context) {
-	go storage.Follow(ctx, s.Services.Objects, apiregistration.Kind, s.apply)
+	go storage.Follow(ctx, s.Services.Objects, apiregistration.Kind, s.applyAPIServices)
 	for _, kind := range []api.Kind{s.ServicesKind, s.SlicesKind, s.EndpointsKind} {
-		go storage.Follow(ctx, s.Services.Objects, kind, s.reconsider)
+		go storage.Follow(ctx, s.Services.Objects, kind, s.recheckServices)
 	}
-	s.queue.Run(ctx, workers, workqueue.Sync(s.sync).Inside(s.Around))
+	s.queue.Run(ctx, workers, workqueue.Sync(s.syncAvailability).Inside(s.Around))
 }
 
-// apply takes over APIServices: all of them, or those that have changed.
-func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
+// applyAPIServices takes over APIServices: all of them, or those that have changed.
+func (s *Server) applyAPIServices(changed []storage.Event, _ uint64, isAll bool) {
 	var looks []func()
-	s.change(func(byName map[string]*Version) {
+	s.changeSnapshot(func(byName map[string]*remoteAPI) {
 		if isAll {
 			for name := range byName {
 				if !slices.ContainsFunc(changed, func(change storage.Event) bool { return change.Key().ID == name }) {
-					drop(byName, name)
+					dropAPI(byName, name)
 				}
 			}
 		}
 		for _, change := range changed {
 			name := change.Key().ID
-			pause, err := s.read(byName, name, change.After)
+			pause, err := s.readAPIService(byName, name, change.After)
 			looks = append(looks, func() { s.queue.AddAfter(name, pause) })
 			if err != nil {
 				log.Printf("the APIService %s cannot be read: %s", name, api.Printable(err.Error(), ' '))
@@ -168,14 +168,14 @@ func (s *Server) apply(changed []storage.Event, _ uint64, isAll bool) {
 	s.setFollowed()
 }
 
-// change publishes a new snapshot.
-func (s *Server) change(change func(byName map[string]*Version)) {
+// changeSnapshot publishes a new snapshot.
+func (s *Server) changeSnapshot(change func(byName map[string]*remoteAPI)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.Snapshot()
-	next := &Snapshot{byName: maps.Clone(now.byName), byPath: map[schema.GroupVersion]*Version{}}
+	now := s.snapshot()
+	next := &snapshot{byName: maps.Clone(now.byName), byPath: map[schema.GroupVersion]*remoteAPI{}}
 	if next.byName == nil {
-		next.byName = map[string]*Version{}
+		next.byName = map[string]*remoteAPI{}
 	}
 	if change(next.byName); maps.Equal(next.byName, now.byName) {
 		return
@@ -185,19 +185,19 @@ func (s *Server) change(change func(byName map[string]*Version)) {
 			next.byPath[v.groupVersion()] = v
 		}
 	}
-	s.snapshot.Store(next)
+	s.current.Store(next)
 }
 
-func drop(byName map[string]*Version, name string) {
+func dropAPI(byName map[string]*remoteAPI, name string) {
 	if v := byName[name]; v != nil && v.remote != nil {
 		v.remote.close()
 	}
 	delete(byName, name)
 }
 
-// read takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed. It returns the time until the
+// readAPIService takes over one APIService, nil for a deleted one. A server goes on as before unless its spec has changed. It returns the time until the
 // server is looked at.
-func (s *Server) read(byName map[string]*Version, name string, object *storage.Object) (pause time.Duration, err error) {
+func (s *Server) readAPIService(byName map[string]*remoteAPI, name string, object *storage.Object) (pause time.Duration, err error) {
 	var service *apiregistrationv1.APIService
 	if object != nil {
 		if service, err = s.Services.Decoded(object); err != nil {
@@ -207,10 +207,10 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 	}
 	before := byName[name]
 	if service == nil || service.Spec.Service == nil {
-		drop(byName, name)
+		dropAPI(byName, name)
 		return 0, nil
 	}
-	next := &Version{uid: service.UID, spec: service.Spec, stored: helper.GetAPIServiceConditionByType(service, apiregistrationv1.Available)}
+	next := &remoteAPI{uid: service.UID, spec: service.Spec, stored: helper.GetAPIServiceConditionByType(service, apiregistrationv1.Available)}
 	next.isAvailable = next.stored != nil && next.stored.Status == apiregistrationv1.ConditionTrue
 	if before != nil && before.uid == next.uid && equality.Semantic.DeepEqual(before.spec, next.spec) {
 		next.remote, next.broken, next.found = before.remote, before.broken, before.found
@@ -218,7 +218,7 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 			pause = maxPause
 		}
 	} else {
-		drop(byName, name)
+		dropAPI(byName, name)
 		next.remote, next.broken = newRemote(service.Spec, &s.Config)
 		if before != nil {
 			next.found.resources = before.found.resources
@@ -228,8 +228,8 @@ func (s *Server) read(byName map[string]*Version, name string, object *storage.O
 	return pause, nil
 }
 
-// reconsider looks again at the servers behind services that have changed, or whose slices have.
-func (s *Server) reconsider(changed []storage.Event, _ uint64, isAll bool) {
+// recheckServices looks again at the servers behind services that have changed, or whose slices have.
+func (s *Server) recheckServices(changed []storage.Event, _ uint64, isAll bool) {
 	of := map[types.NamespacedName]bool{}
 	for _, change := range changed {
 		for _, object := range []*storage.Object{change.Before, change.After} {
@@ -242,7 +242,7 @@ func (s *Server) reconsider(changed []storage.Event, _ uint64, isAll bool) {
 			}
 		}
 	}
-	for name, v := range s.Snapshot().byName {
+	for name, v := range s.snapshot().byName {
 		if isAll || of[types.NamespacedName{Namespace: v.spec.Service.Namespace, Name: v.spec.Service.Name}] {
 			s.queue.Add(name)
 		}

@@ -75,7 +75,7 @@ type ApiServer struct {
 
 	// KnownAs maps each resource to the description of its requests for the filters, such as
 	// authorization. It is read-only. Set it before serving.
-	KnownAs map[string]request.Info
+	KnownAs map[string]request.RequestInfo
 
 	// Admission decides about changes of objects. If it is nil, all are admitted. Set it
 	// before serving.

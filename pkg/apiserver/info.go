@@ -9,7 +9,7 @@ import (
 
 // Serves implements request.Server. It serves every request: an unknown path is a 404.
 func (server *ApiServer) Serves(req *http.Request, record *request.Record) bool {
-	info := request.Info{}
+	info := request.RequestInfo{}
 	if below, ok := server.below(req); ok {
 		resource, id, _ := strings.Cut(below, "/")
 		if known, ok := server.KnownAs[resource]; ok && server.storage[resource] != nil {
@@ -21,7 +21,7 @@ func (server *ApiServer) Serves(req *http.Request, record *request.Record) bool 
 	if !info.IsResource {
 		info.Verb = strings.ToLower(req.Method)
 	}
-	info.Path, info.KeepsTime = req.URL.Path, true // the 10 seconds of 2014
+	info.Path, info.OwnTimeout = req.URL.Path, true // the 10 seconds of 2014
 	record.Info = info
 	return true
 }

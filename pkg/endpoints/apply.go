@@ -1,7 +1,6 @@
 package endpoints
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,21 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/types"
-	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
-	"kube2014/pkg/endpoints/bodies"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/util/quantity"
 )
-
-// applies reports whether the body is a configuration to apply.
-func (r *call) applies() bool {
-	return types.PatchType(bodies.Type(r.Header)) == types.ApplyYAMLPatchType
-}
 
 // apply answers with the object that results when a manager applies the configuration in a body. The object may be new.
 func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []byte) error {
@@ -33,7 +21,7 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 	if !ok {
 		return notAllowed()
 	}
-	configuration, twice, err := r.configuration(body)
+	configuration, twice, err := r.decoder().Configuration(body)
 	if err != nil {
 		return err
 	}
@@ -42,14 +30,14 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 		if err != nil {
 			return nil, err
 		}
-		if twice != nil && r.fieldValidation() == metav1.FieldValidationStrict {
+		if twice != nil && r.decoder().FieldValidation() == metav1.FieldValidationStrict {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding YAML: %v", twice))
 		}
-		if twice != nil && r.fieldValidation() == metav1.FieldValidationWarn {
-			r.warnOf(twice)
+		if twice != nil && r.decoder().FieldValidation() == metav1.FieldValidationWarn {
+			r.decoder().WarnOf(twice)
 		}
 		if uid := object.GetUID(); current == nil && uid != "" {
-			return nil, apierrors.NewConflict(r.resource.GroupResource(), r.info.Name,
+			return nil, apierrors.NewConflict(r.Resource.GroupResource(), r.info.Name,
 				fmt.Errorf("uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 		}
 		if err := r.agreeOnName(object); err != nil {
@@ -58,28 +46,6 @@ func (r *call) apply(storage rest.Updater, options *metav1.PatchOptions, body []
 		r.dropDuplicateOwners(object, asAdmitted)
 		return object, nil
 	})
-}
-
-// configuration decodes a configuration in YAML, and returns an error too for a field that is given twice.
-func (r *call) configuration(body []byte) (_ *unstructured.Unstructured, twice, err error) {
-	var members map[string]any
-	text, twice, err := bodies.FromYAML(body)
-	if wrong := (*bodies.Malformed)(nil); errors.As(err, &wrong) {
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error converting YAML to JSON: %v", wrong))
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if kjson.UnmarshalCaseSensitivePreserveInts(text, &members) != nil {
-		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", yaml.Unmarshal(body, &members))) // in its words
-	}
-	if err := quantity.CheckJSON(text); err != nil {
-		return nil, nil, err
-	}
-	if err := r.checkNesting(bodies.Nesting, text); err != nil {
-		return nil, nil, err
-	}
-	return &unstructured.Unstructured{Object: members}, twice, nil
 }
 
 // manager returns the name of the manager whose request this is: the one in the query or, by default, the client's program.
@@ -121,6 +87,6 @@ func (r *call) dropDuplicateOwners(object rest.Object, when string) {
 	}
 	if len(duplicates) > 0 {
 		object.SetOwnerReferences(owners)
-		r.warn(strings.Replace(duplicateOwners, "%s", when, 1) + strings.Join(duplicates, ", "))
+		r.Warn(strings.Replace(duplicateOwners, "%s", when, 1) + strings.Join(duplicates, ", "))
 	}
 }

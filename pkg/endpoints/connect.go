@@ -57,8 +57,8 @@ func (r *call) connect(storage rest.Connecter) error {
 		return apierrors.NewBadRequest("Upgrade request required")
 	case to.URL.Path == "" && !isUpgrade && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		below := url.URL{Path: r.URL.Path + "/", RawQuery: r.URL.RawQuery} // where the links of a page are right
-		r.w.Header().Set("Location", below.String())
-		r.w.WriteHeader(http.StatusMovedPermanently)
+		r.W.Header().Set("Location", below.String())
+		r.W.WriteHeader(http.StatusMovedPermanently)
 		return nil
 	}
 	release, err := r.server.openStream()
@@ -95,7 +95,7 @@ func (r *call) send(to *rest.Location, isStream bool) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(r.server.watches.serving, func() { cancel(nil) })()
-	proxy.Unlimit(r.w)
+	proxy.Unlimit(r.W)
 	answered := func() bool { return true }
 	if isStream {
 		answered = time.AfterFunc(streamTimeout, func() { cancel(errStreamTimeout) }).Stop
@@ -125,18 +125,18 @@ func (r *call) send(to *rest.Location, isStream bool) {
 			}
 			proxy.RemoveOwn(answer.Header)
 			r.redirectBelow(answer, to.URL)
-			r.writeWarnings()
+			r.WriteWarnings()
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
 			if errors.Is(context.Cause(ctx), errStreamTimeout) {
 				err = errStreamTimeout
 			}
-			r.error(notReached(err, isStream))
+			r.Error(notReached(err, isStream))
 		},
 		ErrorLog: proxy.Quiet,
 	}
-	sender.ServeHTTP(r.w, r.Request.WithContext(ctx))
+	sender.ServeHTTP(r.W, r.Request.WithContext(ctx))
 }
 
 // redirectBelow lets an answer that sends the client to a path of the same web server send it there through this one.
@@ -165,7 +165,7 @@ func notReached(err error, isStream bool) error {
 // stream sends a text as it arrives, until the text ends, the client goes or stops reading, or the server
 // ends.
 func (r *call) stream(storage rest.Streamer) error {
-	if _, err := bodies.Read(r.w, r.Request); err != nil { // as for a watch
+	if _, err := bodies.Read(r.W, r.Request); err != nil { // as for a watch
 		return err
 	}
 	release, err := r.server.openStream()
@@ -175,7 +175,7 @@ func (r *call) stream(storage rest.Streamer) error {
 	defer release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	control := http.NewResponseController(r.w)
+	control := http.NewResponseController(r.W)
 	limit := func() { _ = control.SetWriteDeadline(time.Now().Add(r.server.watchTimeout())) } // a connection without deadlines needs none
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
@@ -187,14 +187,14 @@ func (r *call) stream(storage rest.Streamer) error {
 	}
 	defer text.Close()
 	_ = control.SetReadDeadline(time.Time{}) // the deadline was for the request; a connection without one needs none
-	r.w.Header().Set("Content-Type", "text/plain")
-	r.w.WriteHeader(http.StatusOK)
+	r.W.Header().Set("Content-Type", "text/plain")
+	r.W.WriteHeader(http.StatusOK)
 	for piece := make([]byte, textPiece); ; {
 		stream.Rest(control, r.Request)
 		n, ended := text.Read(piece)
 		limit()
 		if n > 0 {
-			if _, err := r.w.Write(piece[:n]); err != nil {
+			if _, err := r.W.Write(piece[:n]); err != nil {
 				return nil // the client has gone
 			}
 			_ = control.Flush() // the next write fails if the client has gone

@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"kube2014/pkg/endpoints/responsewriters"
 	"kube2014/pkg/server/request"
 )
 
 // notFound returns the error for a path that nothing serves. Its message is what clients of today's server print; its
 // details name what there is (K87). Incomplete says that a resource may have been missing when the path was looked up; one that
 // has come since then is not missing.
-func (s *Server) notFound(method string, info *request.Info, incomplete bool) error {
+func (s *Server) notFound(method string, info *request.RequestInfo, incomplete bool) error {
 	if mayComeLater(info.Path) && (incomplete || s.find(info) != nil) {
-		return tryAgain("the request has been made before all known HTTP paths have been installed, please try again")
+		return responsewriters.TryAgain("the request has been made before all known HTTP paths have been installed, please try again")
 	}
 	var resource schema.GroupResource
 	names, isVersion := s.known(info)
@@ -32,13 +33,6 @@ func (s *Server) notFound(method string, info *request.Info, incomplete bool) er
 	return err
 }
 
-// tryAgain returns the error of a request that may succeed in a second.
-func tryAgain(why string) *apierrors.StatusError {
-	err := apierrors.NewServiceUnavailable(why)
-	err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
-	return err
-}
-
 // mayComeLater reports whether a path is that of a group whose kinds may be added at run time: its name has a dot.
 func mayComeLater(path string) bool {
 	rest, isGroup := strings.CutPrefix(path, "/apis/")
@@ -48,7 +42,7 @@ func mayComeLater(path string) bool {
 
 // known returns all versions if that of a request is unknown, all resources of the version if the resource is, or
 // all subresources of the resource. It returns nil if the request is for no resource, or all is known.
-func (s *Server) known(info *request.Info) (names []string, isVersion bool) {
+func (s *Server) known(info *request.RequestInfo) (names []string, isVersion bool) {
 	if !info.IsResource {
 		return nil, false
 	}

@@ -3,25 +3,20 @@
 package endpoints
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"log"
 	"net/http"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/admission"
-	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authorizer"
+	"kube2014/pkg/endpoints/responsewriters"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/server/request"
-	"kube2014/pkg/util"
 )
 
 // Config is what servers of today's API share.
@@ -49,7 +44,9 @@ type Config struct {
 
 // NewConfig returns a configuration with the usual limits.
 func NewConfig(now func() time.Time) *Config {
-	return &Config{MaxWatches: 50000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now, watches: makeWatches()}
+	c := &Config{MaxWatches: 50000, MinWatchTime: 30 * time.Minute, WriteTimeout: 10 * time.Second, Now: now}
+	c.watches.serving, c.watches.endAll = context.WithCancel(context.Background())
+	return c
 }
 
 // Server serves the resources of a catalog, and other paths. It is safe for concurrent use.
@@ -130,27 +127,27 @@ func (s *Server) other(path string) http.Handler {
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	record := request.RecordOf(req.Context())
 	resource, _ := record.Row.(*rest.Resource)
-	r := &call{Request: req, w: w, server: s, info: &record.Info, resource: resource}
+	r := &call{responsewriters.Response{Request: req, W: w, Resource: resource, Now: s.Now}, &record.Info, s}
 	if resource == nil {
 		incomplete := s.Incomplete != nil && s.Incomplete()
 		if handler := s.other(req.URL.Path); handler != nil {
 			getOnly(handler).ServeHTTP(w, req)
 		} else {
-			r.error(s.notFound(req.Method, r.info, incomplete))
+			r.Error(s.notFound(req.Method, r.info, incomplete))
 		}
 		return
 	}
 	if resource.Warning != "" {
-		r.warn(resource.Warning)
+		r.Warn(resource.Warning)
 	}
 	if err := r.serve(); err != nil {
-		r.error(err)
+		r.Error(err)
 	}
 }
 
 // Fail implements request.Server.
 func (s *Server) Fail(w http.ResponseWriter, req *http.Request, err error) {
-	(&call{Request: req, w: w, server: s}).error(rest.StatusError(forbidden(err), schema.GroupResource{}, ""))
+	(&responsewriters.Response{Request: req, W: w}).Error(rest.StatusError(forbidden(err), schema.GroupResource{}, ""))
 }
 
 // forbidden returns the status for an error that is that of an authorizer, and any other error as it is.
@@ -164,7 +161,7 @@ func forbidden(err error) error {
 }
 
 // find returns the resource that a request names, nil if there is none.
-func (s *Server) find(info *request.Info) *rest.Resource {
+func (s *Server) find(info *request.RequestInfo) *rest.Resource {
 	name := info.Resource
 	if info.Subresource != "" {
 		name += "/" + info.Subresource
@@ -178,95 +175,13 @@ func (s *Server) find(info *request.Info) *rest.Resource {
 	return resource
 }
 
-// call is one request to a resource.
-type call struct {
-	*http.Request
-	w        http.ResponseWriter
-	info     *request.Info
-	resource *rest.Resource
-	server   *Server
-	form     form                       // of the answer
-	include  metav1.IncludeObjectPolicy // in the rows of a table
-	warnings []string
-}
-
-// serve answers the request, or returns an error. A request whose answer the client would not accept
-// changes nothing.
-func (r *call) serve() error {
-	if storage, ok := r.resource.Storage.(rest.Connecter); ok {
-		return r.connect(storage)
-	}
-	if err := r.negotiate(); err != nil {
-		return err
-	}
-	if err := r.checkForm(); err != nil {
-		return err
-	}
-	if wrong := path.IsValidPathSegmentName(r.info.Name); len(wrong) > 0 {
-		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(wrong, ";")))
-	}
-	switch r.info.Verb {
-	case "get":
-		return r.get()
-	case "list":
-		return r.list()
-	case "watch":
-		return r.watch()
-	case "create":
-		return r.create()
-	case "update":
-		return r.update()
-	case "patch":
-		return r.patch()
-	case "delete":
-		return r.delete()
-	case "deletecollection":
-		return r.deleteCollection()
-	}
-	return notAllowed()
-}
-
-// checkForm returns an error if the answer cannot have the form that the client accepts.
-func (r *call) checkForm() error {
-	switch r.form.as {
-	case "PartialObjectMetadata", "PartialObjectMetadataList":
-		return r.checkIsList()
-	case "Table":
-		r.include = metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
-		if errs := validation.ValidateTableOptions(&metav1.TableOptions{IncludeObject: r.include}); len(errs) > 0 {
-			return apierrors.NewBadRequest(fmt.Sprintf("Unable to convert to Table as requested: %v", errs[0]))
-		}
-	}
-	return nil
-}
-
-func (r *call) key() rest.Key { return rest.Key{Namespace: r.info.Namespace, Name: r.info.Name} }
-
-// storageAs returns the storage if it has a verb, and else a 405.
-func storageAs[Verb any](r *call) (Verb, error) {
-	storage, ok := r.resource.Storage.(Verb)
-	if !ok {
-		return storage, notAllowed()
-	}
-	return storage, nil
-}
-
 // getOnly answers 405 to every method but GET and HEAD.
 func getOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
-			(&call{Request: req, w: w}).error(notAllowed())
+			(&responsewriters.Response{Request: req, W: w}).Error(notAllowed())
 			return
 		}
 		next.ServeHTTP(w, req)
 	})
-}
-
-func notAllowed() error {
-	return apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
-}
-
-// logError logs an error that is not the client's, with its cause.
-func (r *call) logError(err error) {
-	log.Printf("%s %s: %s", util.Loggable(r.Method), util.Loggable(r.URL.EscapedPath()), api.Printable(api.InFull(err), ' '))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (r *call) get() error {
-	if text, ok := r.resource.Storage.(rest.Streamer); ok {
+	if text, ok := r.Resource.Storage.(rest.Streamer); ok {
 		return r.stream(text)
 	}
 	storage, err := storageAs[rest.Getter](r)
@@ -22,7 +22,7 @@ func (r *call) get() error {
 		return err
 	}
 	answer, err := storage.Get(r.Context(), r.key())
-	return r.respond(http.StatusOK, answer, err)
+	return r.Object(http.StatusOK, answer, err)
 }
 
 func (r *call) list() error {
@@ -34,12 +34,12 @@ func (r *call) list() error {
 	if err != nil {
 		return err
 	}
-	return r.respondList(storage.List(r.Context(), r.info.Namespace, options))
+	return r.List(storage.List(r.Context(), r.info.Namespace, options))
 }
 
 func (r *call) create() error {
 	storage, err := storageAs[rest.Creater](r)
-	if err != nil || (r.info.Name != "" && r.info.Subresource == "") || (r.resource.Namespaced && r.info.Namespace == "") {
+	if err != nil || (r.info.Name != "" && r.info.Subresource == "") || (r.Resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}
 	options, err := query.CreateOptions(r.URL.Query())
@@ -47,16 +47,16 @@ func (r *call) create() error {
 		return err
 	}
 	object := storage.New()
-	if err := r.decodeBody(object); err != nil {
+	if err := r.decoder().Object(object); err != nil {
 		return err
 	}
 	r.dropDuplicateOwners(object, asSent)
 	dryRun, answer := len(options.DryRun) > 0, rest.Answer(nil)
 	err = r.admit(admission.Create, dryRun, &options, func(admission rest.Admission) error {
-		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: r.manager(options.FieldManager)})
+		answer, err = storage.Create(r.Context(), r.key(), object, rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.Warn, Manager: r.manager(options.FieldManager)})
 		return err
 	})
-	return r.respond(http.StatusCreated, answer, err)
+	return r.Object(http.StatusCreated, answer, err)
 }
 
 func (r *call) update() error {
@@ -69,7 +69,7 @@ func (r *call) update() error {
 		return err
 	}
 	object := storage.New()
-	if err := r.decodeBody(object); err != nil {
+	if err := r.decoder().Object(object); err != nil {
 		return err
 	}
 	if err := r.agreeOnName(object); err != nil {
@@ -87,7 +87,7 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 	permitted := func(current rest.Object) (rest.Object, error) {
 		object, err := change(current)
 		if authorize := request.RecordOf(r.Context()).Authorize; err == nil && current == nil && authorize != nil {
-			err = rest.StatusError(authorize("create"), r.resource.GroupResource(), r.info.Name)
+			err = rest.StatusError(authorize("create"), r.Resource.GroupResource(), r.info.Name)
 		}
 		return object, err
 	}
@@ -96,13 +96,13 @@ func (r *call) change(storage rest.Updater, dryRun bool, options runtime.Object,
 		var created bool
 		var err error
 		answer, created, err = storage.Update(r.Context(), r.key(), permitted,
-			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.warn, Manager: manager, ForceCreate: manager == nil && r.info.Subresource == ""})
+			rest.WriteOptions{DryRun: dryRun, Admission: admission, Warn: r.Warn, Manager: manager, ForceCreate: manager == nil && r.info.Subresource == ""})
 		if created {
 			status = http.StatusCreated
 		}
 		return err
 	})
-	return r.respond(status, answer, err)
+	return r.Object(status, answer, err)
 }
 
 // agreeOnName refuses an object whose name or namespace differs from the path's. An object without a
@@ -128,7 +128,7 @@ func (r *call) delete() error {
 	if err != nil {
 		return err
 	}
-	options, err := r.deleteOptions()
+	options, err := r.decoder().DeleteOptions()
 	if err != nil {
 		return err
 	}
@@ -137,19 +137,19 @@ func (r *call) delete() error {
 		answer, err = storage.Delete(r.Context(), r.key(), rest.DeleteOptions{DeleteOptions: options, Admission: admission})
 		return err
 	})
-	return r.respond(http.StatusOK, answer, err)
+	return r.Object(http.StatusOK, answer, err)
 }
 
 func (r *call) deleteCollection() error {
 	storage, err := storageAs[rest.CollectionDeleter](r)
-	if err != nil || (r.resource.Namespaced && r.info.Namespace == "") {
+	if err != nil || (r.Resource.Namespaced && r.info.Namespace == "") {
 		return notAllowed()
 	}
 	listed, err := query.ListOptions(r.URL.Query())
 	if err != nil {
 		return err
 	}
-	options, err := r.deleteOptions()
+	options, err := r.decoder().DeleteOptions()
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (r *call) deleteCollection() error {
 		list, err = storage.DeleteCollection(r.Context(), r.info.Namespace, listed, rest.DeleteOptions{DeleteOptions: options, Admission: admission})
 		return err
 	})
-	return r.respondList(list, err)
+	return r.List(list, err)
 }
 
 // admit makes a change with the admission plugins, and reports the outcome to them.
@@ -167,12 +167,12 @@ func (r *call) admit(operation admission.Operation, dryRun bool, options runtime
 		return change(nil)
 	}
 	begun := r.server.Admission.Begin(r.Context(), admission.Attributes{
-		Operation: operation, Kind: r.resource.Kind,
+		Operation: operation, Kind: r.Resource.Kind,
 		Resource:    schema.GroupVersionResource{Group: r.info.APIGroup, Version: r.info.APIVersion, Resource: r.info.Resource},
 		Subresource: r.info.Subresource, Namespace: r.info.Namespace, Name: r.info.Name,
 		User: request.UserFrom(r.Context()), DryRun: dryRun, Options: options,
 	})
-	begun.Warn = r.warn
+	begun.Warn = r.Warn
 	begun.Annotate = request.ObserverFrom(r.Context()).Annotate
 	err := change(begun)
 	begun.End(err)

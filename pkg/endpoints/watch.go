@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math/rand/v2"
-	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"kube2014/pkg/api/conversion"
@@ -20,37 +17,8 @@ import (
 	"kube2014/pkg/server/request"
 )
 
-const (
-	// maxWatchTime bounds the duration of a watch: without events, the server may not notice that
-	// the client has gone.
-	maxWatchTime = time.Hour
-	// bookmarkPeriod is the time between two bookmarks.
-	bookmarkPeriod = time.Minute
-)
-
-// watches are the open watches of a server. It is safe for concurrent use.
-type watches struct {
-	serving context.Context // ends when all watches must end
-	endAll  context.CancelFunc
-	open    atomic.Int64
-}
-
-func makeWatches() watches {
-	serving, endAll := context.WithCancel(context.Background())
-	return watches{serving: serving, endAll: endAll}
-}
-
-// EndWatches ends all present and future watches of all servers at once.
-func (c *Config) EndWatches() { c.watches.endAll() }
-
-// openStream counts an open stream until release is called. The error is a 429 if there are too many.
-func (s *Server) openStream() (release func(), err error) {
-	if s.watches.open.Add(1) > s.MaxWatches {
-		s.watches.open.Add(-1)
-		return nil, apierrors.NewTooManyRequests("too many watches are open, please try again later", 1)
-	}
-	return func() { s.watches.open.Add(-1) }, nil
-}
+// bookmarkPeriod is the time between two bookmarks.
+const bookmarkPeriod = time.Minute
 
 func (r *call) watch() error {
 	storage, err := storageAs[rest.Watcher](r)
@@ -61,7 +29,7 @@ func (r *call) watch() error {
 	if err != nil {
 		return err
 	}
-	if _, err := bodies.Read(r.w, r.Request); err != nil { // net/http detects a closed connection only after the body has been read
+	if _, err := bodies.Read(r.W, r.Request); err != nil { // net/http detects a closed connection only after the body has been read
 		return err
 	}
 	release, err := r.server.openStream()
@@ -76,7 +44,7 @@ func (r *call) watch() error {
 		return err
 	}
 	defer watch.Stop()
-	s := &watching{call: r, watch: watch, inProtobuf: r.form.mediaType == bodies.Protobuf, bookmarks: sent.AllowWatchBookmarks, sent: func(int) {}}
+	s := &watching{call: r, watch: watch, inProtobuf: r.Form.MediaType == bodies.Protobuf, bookmarks: sent.AllowWatchBookmarks, sent: func(int) {}}
 	s.awaitBookmark(ctx)
 	defer func() { s.cancel() }()
 	if observe := r.server.WatchEvents; observe != nil {
@@ -84,39 +52,21 @@ func (r *call) watch() error {
 	}
 	if stream.IsWebSocket(r.Request) {
 		var ok bool
-		if s.out, ok = stream.Frames(r.w, r.Request, r.server.watchTimeout, s.inProtobuf, cancel); !ok {
+		if s.out, ok = stream.Frames(r.W, r.Request, r.server.watchTimeout, s.inProtobuf, cancel); !ok {
 			return nil // it has been answered
 		}
 	} else {
-		r.writeWarnings()
-		s.out = stream.Lines(r.w, r.Request, r.server.watchTimeout, s.inProtobuf)
+		r.WriteWarnings()
+		s.out = stream.Lines(r.W, r.Request, r.server.watchTimeout, s.inProtobuf)
 	}
 	defer context.AfterFunc(r.server.watches.serving, func() {
 		cancel()
 		s.out.Limit()
 	})()
-	defer r.resource.OnRemoval(cancel)()
+	defer r.Resource.OnRemoval(cancel)()
 	request.Begun(ctx)
 	s.serve(ctx)
 	return nil
-}
-
-// watchTimeout bounds how long a write waits for the client of a watch. It is shorter while the server is
-// ending, which waits for the write.
-func (s *Server) watchTimeout() time.Duration {
-	if s.watches.serving.Err() != nil {
-		return s.WriteTimeout / 10
-	}
-	return s.WriteTimeout
-}
-
-// watchTime returns the duration of a watch: the client's, or a random one, so that watches that began
-// together do not end together.
-func (s *Server) watchTime(seconds *int64) time.Duration {
-	if seconds == nil || *seconds == 0 {
-		return s.MinWatchTime + rand.N(max(s.MinWatchTime, 1))
-	}
-	return time.Duration(min(*seconds, int64(maxWatchTime/time.Second))) * time.Second
 }
 
 // watching is a watch that is being served.
@@ -141,7 +91,7 @@ func (s *watching) serve(ctx context.Context) {
 	for {
 		events, err := s.next(ctx)
 		if err != nil && ctx.Err() == nil {
-			status := s.statusOf(err)
+			status := s.StatusOf(err)
 			events = []rest.Event{{Type: watch.Error, Object: rest.MakeAnswer(&status)}}
 		}
 		if s.send(events) != nil || err != nil || ctx.Err() != nil {
@@ -212,7 +162,7 @@ func (s *watching) assemble(event rest.Event) (err error) {
 	s.parts.Reset()
 	if s.inProtobuf {
 		s.parts.Add(nil) // the head comes when the size is known
-		envelope, err := s.addMessage(&s.parts, event.Object, false)
+		envelope, err := s.AddMessage(&s.parts, event.Object, false)
 		if err != nil {
 			return err
 		}
@@ -222,11 +172,11 @@ func (s *watching) assemble(event rest.Event) (err error) {
 		return nil
 	}
 	s.parts.Add(beforeObject[event.Type])
-	if shared, ok := event.Object.(rest.Shared); ok && s.form.as == "" {
+	if shared, ok := event.Object.(rest.Shared); ok && s.Form.As == "" {
 		err = shared.AddJSON(&s.parts)
 	} else {
 		var body conversion.Encoded
-		if body, err = s.encode(event.Object, !s.begun); err == nil {
+		if body, err = s.Encode(event.Object, !s.begun); err == nil {
 			s.parts.Add(bytes.TrimSuffix(body.Bytes(), newline))
 		}
 	}
@@ -237,10 +187,10 @@ func (s *watching) assemble(event rest.Event) (err error) {
 // failed returns the error of an event that could not be encoded, and tells the client: if the watch just ended, it would go on
 // from there again and again. That is right only if there is another resource by now, which may know the version of the object.
 func (s *watching) failed(err error) error {
-	if s.resource.Removed() {
+	if s.Resource.Removed() {
 		return err
 	}
-	status := s.statusOf(err)
+	status := s.StatusOf(err)
 	if wrong := s.assemble(rest.Event{Type: watch.Error, Object: rest.MakeAnswer(&status)}); wrong == nil {
 		_ = s.writeParts() // the watch ends in any case
 	}

@@ -21,10 +21,7 @@ func (s *Server) update(ctx context.Context, name string, change func(*apiextens
 		change(current.(*apiextensionsv1.CustomResourceDefinition))
 		return current, nil
 	}, rest.AsServer())
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	return utilerrors.FilterOut(err, apierrors.IsNotFound)
 }
 
 // syncNames accepts the names of a definition that no other one of its group has. It runs in one goroutine, so that two

@@ -25,7 +25,7 @@ func (m *Master) openAdmission() {
 		if wants, ok := p.(plugin.WantsAuthorizer); ok {
 			wants.SetAuthorizer(m.rights)
 		}
-		if wants, ok := p.(admissionwebhook.WantsServices); ok && m.Second != nil {
+		if wants, ok := p.(admissionwebhook.WantsServices); ok && m.Today != nil {
 			wants.SetServices(m.resolve())
 		}
 		if wants, ok := p.(plugin.WantsObjects); ok {
@@ -34,7 +34,7 @@ func (m *Master) openAdmission() {
 	})
 	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
 	if chain := m.admission.Only(m.o.Admission.AtFirstDoor); chain != nil {
-		m.First.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
+		m.June2014.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
 	}
 }
 

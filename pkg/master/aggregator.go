@@ -18,10 +18,10 @@ import (
 // discoveryTimeout is that of today's server.
 const discoveryTimeout = 5 * time.Second
 
-// createAggregatorServer creates the first link. It sends requests to other servers, and serves what is common to all servers of today's
+// createAggregatorServer creates the first delegate. It sends requests to other servers, and serves what is common to all servers of today's
 // API: discovery and OpenAPI, the version, and the health of the chain.
-func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
-	own := endpoints.New(m.Second, &m.aggregated)
+func (m *Master) createAggregatorServer(next *server.Delegate) *server.Delegate {
+	own := endpoints.New(m.Today, &m.aggregated)
 	own.Handle("/version", server.Version(m.config.Version))
 	own.Handle("/version/", server.Version(m.config.Version))
 	services, rows := apiregistration.Resources(m.base())
@@ -30,24 +30,22 @@ func (m *Master) createAggregatorServer(next *server.Link) *server.Link {
 		EndpointsKind: m.row(corev1.SchemeGroupVersion, "endpoints").Stored,
 		Certificate:   m.clientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
-	link := &server.Link{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
+	delegate := &server.Delegate{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}
 	if !m.o.APIEnablement.Serves(options.APIServices) {
-		return link
+		return delegate
 	}
 	m.aggregated.Install(rows...)
-	link.AddLoop(m.aggregator.Run)
-	link.AddPostStartHook("kube-apiserver-autoregistration", func(ctx context.Context) error {
-		return untilDone(ctx, func() error {
-			_, err := apiregistration.Register(ctx, services, apiregistration.OnStart, m.catalogs)
-			return err
-		})
-	})
+	delegate.AddLoop(m.aggregator.Run)
+	delegate.AddPostStartHook("kube-apiserver-autoregistration", hook(func(ctx context.Context) error {
+		_, err := apiregistration.Register(ctx, services, apiregistration.OnStart, m.catalogs)
+		return err
+	}))
 	if m.definitions != nil {
-		link.AddLoop(func(ctx context.Context) {
+		delegate.AddLoop(func(ctx context.Context) {
 			if m.definitions.WaitUntilFollowed(ctx) == nil {
 				_ = untilDone(ctx, func() error { return apiregistration.Keep(ctx, services, &m.Extensions) })
 			}
 		})
 	}
-	return link
+	return delegate
 }

@@ -55,7 +55,7 @@ func (m *Master) announce(insecure, secure net.Addr) {
 	paths := pathsInWords(o)
 	log.Printf("kube2014 apiserver %s serves %s: registry %s, scheduler %s, machines %s",
 		m.config.Version, strings.Join(at, paths+", ")+paths, m.Stores.Name, o.Generic.Scheduler, o.Generic.MachinesInWords())
-	if o.Parts.Around() && m.Second != nil {
+	if o.Parts.Around() && m.Today != nil {
 		around := slices.DeleteFunc(slices.Clone(o.Parts.Parts), func(part string) bool { return part == options.PartAPIServer })
 		log.Printf("in the same process: %s; see %s", strings.Join(around, ", "), at[0]+ui.Path)
 	}

@@ -10,6 +10,7 @@ import (
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/storage/etcd3"
 )
 
@@ -35,11 +36,11 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 	}
 	backend := o.Etcd.Backend
 	switch backend {
-	case options.Etcd2:
+	case genericoptions.Etcd2:
 		if err = e.suitsEtcd2(); err == nil {
-			err = e.v2.CheckKey(options.DefaultEtcdPrefix)
+			err = e.v2.CheckKey(genericoptions.DefaultEtcdPrefix)
 		}
-	case options.Etcd3:
+	case genericoptions.Etcd3:
 		err = e.v3.Check(context.Background(), o.Etcd.Prefix+"/")
 	default:
 		backend, err = e.choose(context.Background())
@@ -55,7 +56,7 @@ func (c *Config) NewEtcdRegistries(o *options.ServerRunOptions, d Decorators) (R
 		return e.late(inFlags(err).Error()), nil
 	}
 	stores := e.open(backend)
-	if err == nil && backend == options.Etcd3 {
+	if err == nil && backend == genericoptions.Etcd3 {
 		var layout *etcd3.LayoutError
 		if _, err := stores.Objects.Version(); errors.As(err, &layout) {
 			stores.Close()
@@ -76,7 +77,7 @@ func (e onEtcd) suitsEtcd2() error {
 // open returns the registries on one API of the etcd.
 func (e onEtcd) open(backend string) Registries {
 	place := " at " + strings.Join(e.o.Etcd.Servers, ",")
-	if backend == options.Etcd2 {
+	if backend == genericoptions.Etcd2 {
 		e.v3.Close()
 		on2 := e.config.MakeEtcdRegistry(e.d.Etcd2(e.v2), e.o.Generic.Machines)
 		on2.Decorate(e.d.Store)
@@ -85,7 +86,7 @@ func (e onEtcd) open(backend string) Registries {
 		return stores
 	}
 	e.v2.Close()
-	if e.o.Etcd.Prefix != options.DefaultEtcdPrefix {
+	if e.o.Etcd.Prefix != genericoptions.DefaultEtcdPrefix {
 		place += " below " + e.o.Etcd.Prefix
 	}
 	store := e.config.MakeEtcd3Store(e.d.Etcd3(e.v3), e.o.Etcd.Prefix)
@@ -118,18 +119,18 @@ func inDoubt(why string) error { return &etcd.ConfigError{Field: "Backend", Err:
 // the context has ended.
 func (e onEtcd) choose(ctx context.Context) (backend string, err error) {
 	v2, v3, err := etcd.Served(ctx, e.v2, e.v3, e.o.Etcd.Prefix+"/")
-	ours := e.o.Etcd.Prefix == options.DefaultEtcdPrefix // the keys of etcd2 are June 2014's
+	ours := e.o.Etcd.Prefix == genericoptions.DefaultEtcdPrefix // the keys of etcd2 are June 2014's
 	switch {
 	case err != nil:
 		return "", err
 	case ours && v2.Holds && v3.Holds:
 		return "", inDoubt("the etcd holds objects for etcd2 and for etcd3: say -storage_backend etcd2 or -storage_backend etcd3")
 	case ours && v2.Served && !v3.Holds:
-		return options.Etcd2, e.suitsEtcd2()
+		return genericoptions.Etcd2, e.suitsEtcd2()
 	case v3.Served:
-		return options.Etcd3, nil
+		return genericoptions.Etcd3, nil
 	}
-	return "", inDoubt("the etcd serves only its v2 API, whose keys begin with " + options.DefaultEtcdPrefix + ": leave -etcd_prefix out")
+	return "", inDoubt("the etcd serves only its v2 API, whose keys begin with " + genericoptions.DefaultEtcdPrefix + ": leave -etcd_prefix out")
 }
 
 // flagOf has the flags of the fields in an etcd.ConfigError.

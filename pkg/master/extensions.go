@@ -12,14 +12,14 @@ import (
 	"kube2014/pkg/server"
 )
 
-// createAPIExtensionsServer creates the link for the kinds of CustomResourceDefinitions. It is the last one of today's
+// createAPIExtensionsServer creates the delegate for the kinds of CustomResourceDefinitions. It is the last one of today's
 // API: it answers requests that none of them serves.
-func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
-	endpoints := endpoints.New(m.Second, &m.Extensions)
+func (m *Master) createAPIExtensionsServer(next *server.Delegate) *server.Delegate {
+	endpoints := endpoints.New(m.Today, &m.Extensions)
 	endpoints.All = m.catalogs
-	link := &server.Link{Name: "extension server", Server: endpoints, Next: next}
+	delegate := &server.Delegate{Name: "extension server", Server: endpoints, Next: next}
 	if !m.o.APIEnablement.Serves(options.Extensions) {
-		return link
+		return delegate
 	}
 	m.definitions = extensions.New(extensions.Config{Base: m.base(), Catalog: &m.Extensions, Others: rest.Catalogs{&m.aggregated, &m.built},
 		NewConverter: func(crd *apiextensionsv1.CustomResourceDefinition) (customresource.Converter, error) {
@@ -29,8 +29,8 @@ func (m *Master) createAPIExtensionsServer(next *server.Link) *server.Link {
 		return !m.definitions.Followed() || m.o.APIEnablement.Serves(options.APIServices) && !m.aggregator.Followed()
 	}
 	m.Extensions.Install(m.definitions.Rows()...)
-	link.AddLoop(m.definitions.Follow)
-	link.AddLoop(m.definitions.Run)
-	link.AddPostStartHook("crd-informer-synced", m.definitions.WaitUntilFollowed)
-	return link
+	delegate.AddLoop(m.definitions.Follow)
+	delegate.AddLoop(m.definitions.Run)
+	delegate.AddPostStartHook("crd-informer-synced", m.definitions.WaitUntilFollowed)
+	return delegate
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // addFlowControl lets requests wait as the flow schemas and the priority levels in the store say, if a flag turns that on.
-func (m *Master) addFlowControl(link *server.Link) {
+func (m *Master) addFlowControl(delegate *server.Delegate) {
 	if !m.o.Generic.PriorityAndFairness {
 		return
 	}
@@ -28,9 +28,9 @@ func (m *Master) addFlowControl(link *server.Link) {
 		},
 	})
 	m.metrics.ReadFlows(m.generic.FlowControl.States)
-	link.AddPostStartHook("priority-and-fairness-config-consumer", func(ctx context.Context) error { return untilDone(ctx, followed.Load) })
-	link.AddLoop(m.generic.FlowControl.Run)
+	delegate.AddPostStartHook("priority-and-fairness-config-consumer", func(ctx context.Context) error { return untilDone(ctx, followed.Load) })
+	delegate.AddLoop(m.generic.FlowControl.Run)
 	if servesToday(m.o) {
-		link.AddLoop(func(ctx context.Context) { restflowcontrol.TellDangling(ctx, m.base()) })
+		delegate.AddLoop(func(ctx context.Context) { restflowcontrol.TellDangling(ctx, m.base()) })
 	}
 }

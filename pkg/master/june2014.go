@@ -13,41 +13,40 @@ import (
 	"kube2014/pkg/storage"
 )
 
-// createJune2014 creates the last link: the API of June 2014, with the loops that any registries need. It answers
-// 404 to requests that no link serves.
-func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Link {
+// createJune2014 creates the last delegate: the API of June 2014, with the loops that any registries need. It answers
+// 404 to requests that no delegate serves.
+func (m *Master) createJune2014(table map[string]apiserver.RESTStorage) *server.Delegate {
 	for resource, storage := range table {
 		table[resource] = m.tracer.RESTStorage(storage)
 	}
 	if !m.o.APIEnablement.Serves(options.June2014) {
 		table = nil
 	}
-	m.First = CreateFirstAPIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
-	link := &server.Link{Name: "June 2014", Server: m.First}
+	m.June2014 = CreateJune2014APIServer(table, m.Stores.Healthz, m.o.Generic.Prefix)
+	delegate := &server.Delegate{Name: "June 2014", Server: m.June2014}
 	if m.Stores.Healthz != nil {
-		link.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
+		delegate.Checks = []healthz.Check{{Name: "etcd", Check: func() error {
 			_, err := m.Stores.Healthz()
 			return err
 		}}}
 	}
-	link.AddLoop(m.Loops.SyncForever)
-	link.AddLoop(m.Loops.SyncOnChange)
+	delegate.AddLoop(m.Loops.SyncForever)
+	delegate.AddLoop(m.Loops.SyncOnChange)
 	if m.Loops.follow != nil {
-		link.AddLoop(m.Loops.followForever)
+		delegate.AddLoop(m.Loops.followForever)
 	}
-	return link
+	return delegate
 }
 
-// CreateFirstAPIServer returns the server of June 2014's API: a table of its resources below a
-// prefix. Healthz is that of the registries.
-func CreateFirstAPIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
+// CreateJune2014APIServer returns the server of a table of June 2014's resources, below a prefix.
+func CreateJune2014APIServer(table map[string]apiserver.RESTStorage, healthz func() ([]string, error), prefix string) *apiserver.ApiServer {
 	first := apiserver.New(table, prefix)
 	first.Healthz, first.KnownAs = healthz, knownAs
 	return first
 }
 
 // knownAs maps the resources of June 2014 to today's, so that one policy applies to both doors: a task is a pod.
-var knownAs = map[string]request.Info{
+var knownAs = map[string]request.RequestInfo{
 	"tasks":                  {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "pods"},
 	"replicationControllers": {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "replicationcontrollers"},
 	"services":               {APIVersion: v1.Version, ServedAs: v1beta1.Version, Namespace: v1.Namespace, Resource: "services"},

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kube2014/pkg/admission/plugin"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	rbacauthorizer "kube2014/pkg/auth/authorizer/rbac"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"
 	"kube2014/pkg/rest/apps"
 	"kube2014/pkg/rest/autoscaling"
@@ -24,6 +27,7 @@ import (
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/events"
 	"kube2014/pkg/rest/flowcontrol"
+	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/metrics"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
@@ -33,18 +37,29 @@ import (
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server"
+	"kube2014/pkg/trace"
 )
 
 // newTodaysConfig returns the configuration that the servers of today's API share.
 func (m *Master) newTodaysConfig() *endpoints.Config {
 	config := endpoints.NewConfig(time.Now)
 	config.WriteTimeout, config.MinWatchTime = m.config.RequestTimeout, m.o.Generic.MinRequestTimeout
-	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.First.Owns
+	config.Admission, config.WatchEvents, config.Hides = m.admission, m.metrics.WatchEvents, m.June2014.Owns
 	return config
 }
 
-// BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until the store is available. The error is
-// that of the context when it ends.
+// base returns what the stores of built-in kinds without rules of their own share.
+func (m *Master) base() generic.Base {
+	return generic.Base{Objects: m.lifecycle, Turns: &generic.Turns{}, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
+}
+
+// row returns a row of the built-in kinds.
+func (m *Master) row(version schema.GroupVersion, resource string) *rest.Resource {
+	return m.built.Snapshot().Find(version, resource)
+}
+
+// BootstrapNamespaces creates the namespaces that every server has, and lets the plugins read once. It waits until
+// the store is available. The error is that of the context when it ends.
 func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	err := untilDone(ctx, func() error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) })
 	if err == nil {
@@ -53,22 +68,26 @@ func (m *Master) BootstrapNamespaces(ctx context.Context) error {
 	return err
 }
 
-// CreateKubeAPIServer creates the link of the built-in kinds, in the order in which discovery lists their groups. They share the store with the objects of June 2014.
-// The placer chooses the machines of pods.
-func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Link) *server.Link {
-	kube := endpoints.New(m.Second, &m.built)
-	link := &server.Link{Name: "master", Server: kube, Next: next}
+// CreateKubeAPIServer creates the delegate of the built-in kinds, in the order in which discovery lists their groups.
+// They share the store with the objects of June 2014. The placer chooses the machines of pods.
+func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Delegate) *server.Delegate {
+	kube := endpoints.New(m.Today, &m.built)
+	delegate := &server.Delegate{Name: "master", Server: kube, Next: next}
 	base := m.base()
 	budgetRows, budgets := policy.Resources(base)
-	m.built.Install(core.Resources(core.Config{Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL, Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(), Budgets: &budgets, Components: m.components(),
-		Issuer: m.o.Authentication.Issuer, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector})...)
+	m.built.Install(core.Resources(core.Config{
+		Objects: m.lifecycle, Placer: placer, Now: time.Now, EventTTL: m.o.Etcd.EventTTL,
+		Kubelets: m.Kubelets, Proxied: m.config.Network.proxied(),
+		Budgets: &budgets, Components: m.components(),
+		Issuer: m.o.Authentication.Issuer, IgnoreDependents: base.IgnoreDependents,
+	})...)
 	m.built.Install(slices.Concat(apps.Resources(base), events.Resources(base, m.o.Etcd.EventTTL))...)
 	m.built.Install(reviews.Resources(reviews.Config{Authorizer: m.rights, Rules: m.rights, Tokens: m.tokens, Now: time.Now})...)
 	m.built.Install(slices.Concat(autoscaling.Resources(base), batch.Resources(base), certificates.Resources(base), networking.Resources(base), budgetRows)...)
 	if m.Roles.Policy != nil {
 		check := &rbac.Escalation{Authorizer: m.rights, CheckGrant: rbacauthorizer.New(&m.Roles).CheckGrant}
 		m.built.Install(rbac.Resources(m.lifecycle, time.Now, check)...)
-		link.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
+		delegate.AddPostStartHook("rbac/bootstrap-roles", m.BootstrapRoles)
 	}
 	m.built.Install(slices.Concat(volumes.Resources(base), scheduling.Resources(base), coordination.Resources(base), node.Resources(base))...)
 	m.built.Install(slices.Concat(discovery.Resources(base), devices.Resources(base), flowcontrol.Resources(base),
@@ -82,8 +101,9 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 	if accounts := m.o.Authentication.ServiceAccounts; accounts != nil && m.o.Authentication.ServiceAccountLookup {
 		accounts.Lookup = m.lookup
 	}
-	if tokens := m.o.Authentication.Bootstrap; tokens != nil {
-		tokens.Secret = m.secretReader()
+	if tokens := m.o.Authentication.Bootstrap; tokens != nil { // cached: else whoever shows tokens could let the server ask etcd at will
+		kind := corev1.SchemeGroupVersion.WithKind("Secret")
+		tokens.Secret = plugin.NewObjects[*corev1.Secret](trace.Untraced(m.Stores.Objects), "secrets", kind).GetCached
 	}
 	if discovery := m.o.Authentication.Discovery; discovery != nil {
 		for path, serve := range map[string]http.HandlerFunc{serviceaccount.ConfigurationPath: discovery.ServeConfiguration, serviceaccount.KeysPath: discovery.ServeKeys} {
@@ -92,13 +112,13 @@ func (m *Master) CreateKubeAPIServer(placer *registry.PodPlacer, next *server.Li
 		}
 	}
 	m.Stores.registry.Track = m.trackJune2014
-	m.addBuiltIn(link, base)
-	m.addServiceRanges(link)
-	m.addNodeGraph(link)
-	m.addKubernetesService(link)
-	m.addAuthenticationInfo(link)
+	m.addBuiltIn(delegate, base)
+	m.addServiceRanges(delegate)
+	m.addNodeGraph(delegate)
+	m.addKubernetesService(delegate)
+	m.addAuthenticationInfo(delegate)
 	if m.Loops.mayBeFree != nil {
-		link.AddLoop(m.Loops.PlaceOnChange)
+		delegate.AddLoop(m.Loops.PlaceOnChange)
 	}
-	return link
+	return delegate
 }

@@ -27,6 +27,7 @@ import (
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/trace"
 	"kube2014/pkg/ui"
 	"kube2014/pkg/util/loopback"
@@ -35,11 +36,11 @@ import (
 // Master is an apiserver: its registries, the server of each API, and the generic server around
 // them. Call New, BuildGenericConfig and CreateServerChain in this order, in one goroutine.
 type Master struct {
-	Stores Registries
-	Loops  Loops
-	First  *apiserver.ApiServer // of June 2014's API
-	Second *endpoints.Config    // of the servers of today's API, nil if it is off
-	Server *server.Server
+	Stores   Registries
+	Loops    Loops
+	June2014 *apiserver.ApiServer // of June 2014's API
+	Today    *endpoints.Config    // of the servers of today's API, nil if it is off
+	Server   *server.Server
 	// Extensions has the kinds of the extension server, which may change at run time.
 	Extensions rest.Catalog
 	Kubelets   *client.HTTPContainerInfo // client of the kubelets
@@ -64,7 +65,7 @@ type Master struct {
 	serving    context.Context // ends when the server is about to end
 	endServing func()
 
-	rights    authorizer.United
+	rights    authorizer.UnionAuthorizer
 	nodes     *node.Graph         // of the Node authorizer
 	tokens    authenticator.Token // nil without bearer tokens
 	admission *admission.Chain
@@ -72,13 +73,13 @@ type Master struct {
 	clientCertificate func() (*tls.Certificate, error)
 }
 
-// New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to narration.
-func New(config *Config, o *options.ServerRunOptions, narration io.Writer) *Master {
+// New returns a Master that serves nothing yet. The trace, if a flag turns it on, is written to traceOut.
+func New(config *Config, o *options.ServerRunOptions, traceOut io.Writer) *Master {
 	m := &Master{config: config, o: o, metrics: metrics.New(server.VersionInfo(config.Version))}
 	m.serving, m.endServing = context.WithCancel(context.Background())
 	m.catalogs = rest.Catalogs{&m.aggregated, &m.built, &m.Extensions}
 	if o.Generic.Trace {
-		m.tracer = trace.New(narration)
+		m.tracer = trace.New(traceOut)
 	}
 	return m
 }
@@ -128,10 +129,12 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	m.Stores = stores
 	m.lifecycle = core.NewLifecycle(stores.Objects, m.catalogs)
 	m.Loops = m.newLoops()
-	m.readRoles()
+	if m.o.Authorization.Has(genericoptions.RBAC) {
+		m.Roles.Policy = rbac.NewPolicy(stores.Objects)
+	}
 	chain := m.createJune2014(table)
 	if servesToday(m.o) {
-		m.Second = m.newTodaysConfig()
+		m.Today = m.newTodaysConfig()
 		extensions := m.createAPIExtensionsServer(chain)
 		master := m.CreateKubeAPIServer(m.newPlacer(scheduler), extensions)
 		chain = m.createAggregatorServer(master)
@@ -140,21 +143,20 @@ func (m *Master) CreateServerChain(stores Registries, table map[string]apiserver
 	return m.createGenericServer(chain)
 }
 
-// runsControllers reports whether the server runs controllers: clients of today's API that do what a server alone
-// leaves undone.
-func (m *Master) runsControllers() bool { return m.Second != nil && m.o.Controllers.Any() }
+// runsControllers reports whether the server runs controllers, which are clients of today's API.
+func (m *Master) runsControllers() bool { return m.Today != nil && m.o.Controllers.Any() }
 
 // createGenericServer creates the server in front of the chain, and the parts of the cluster beside it.
-func (m *Master) createGenericServer(chain *server.Link) (err error) {
+func (m *Master) createGenericServer(chain *server.Delegate) (err error) {
 	config := m.generic
 	config.Chain, config.Around = chain, m.tracer.Handler
-	config.Guards = m.tracer.Guards(config.Guards)
+	config.Auth = m.tracer.Auth(config.Auth)
 	m.observeLayers()
 	if issuer := m.o.Authentication.OpenID; issuer != nil {
 		chain.AddLoop(issuer.Run)
 	}
 	m.addFlowControl(chain)
-	if m.Second != nil {
+	if m.Today != nil {
 		config.Mux, config.Page = m.aggregator, ui.Handler()
 	}
 	config.Listening = m.announce
@@ -178,10 +180,10 @@ func (m *Master) createGenericServer(chain *server.Link) (err error) {
 		chain.AddLoop(func(ctx context.Context) { m.Parts.RunAfter(ctx, m.Server.Started()) })
 		chain.AddPreShutdownHook("stop-parts", m.Parts.Stop)
 	}
-	if m.Second != nil { // after the parts, which would list again what they watched
+	if m.Today != nil { // after the parts, which would list again what they watched
 		chain.AddPreShutdownHook("end-watches", func() error {
 			m.endServing()
-			m.Second.EndWatches()
+			m.Today.EndWatches()
 			return nil
 		})
 	}

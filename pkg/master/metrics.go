@@ -1,11 +1,14 @@
 package master
 
 import (
+	"time"
+
 	"kube2014/pkg/admission"
 	"kube2014/pkg/admission/plugin/webhook"
 	"kube2014/pkg/master/storemetrics"
 	"kube2014/pkg/metrics"
 	"kube2014/pkg/registry"
+	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd3"
 )
@@ -14,7 +17,7 @@ import (
 func (m *Master) observeLayers() {
 	config := m.generic
 	config.Metrics = m.metrics
-	config.Guards.Authenticator, config.Guards.Authorizer = m.metrics.Authenticator(config.Guards.Authenticator), m.metrics.Authorizer(config.Guards.Authorizer)
+	config.Auth.Authenticator, config.Auth.Authorizer = m.metrics.Authenticator(config.Auth.Authenticator), m.metrics.Authorizer(config.Auth.Authorizer)
 	if config.Audit != nil {
 		config.Audit.Counters = m.metrics.Audit()
 	}
@@ -29,7 +32,7 @@ func (m *Master) observer() storemetrics.Observer {
 	return storemetrics.Observer{Metrics: m.metrics, Catalogs: m.catalogs}
 }
 
-// Decorators returns the decorators that measure and trace the calls to a store.
+// Decorators returns the decorators that measure and trace the calls to a store, and give services what they need of it.
 func (m *Master) Decorators() Decorators {
 	return Decorators{
 		Etcd2: func(client registry.EtcdClient) registry.EtcdClient {
@@ -38,6 +41,11 @@ func (m *Master) Decorators() Decorators {
 		Etcd3: func(client etcd3.Client) etcd3.Client {
 			return m.tracer.Etcd3Client(m.observer().Etcd3(client, m.o.Etcd.Prefix))
 		},
-		Store: func(store storage.Interface) storage.Interface { return m.withRanges(m.tracer.Store(store)) },
+		Store: func(store storage.Interface) storage.Interface {
+			if ranges := m.o.Services.Ranges; ranges.Given() { // services get cluster IPs and node ports
+				return networking.NewAllocator(m.tracer.Store(store), ranges, time.Now)
+			}
+			return m.tracer.Store(store)
+		},
 	}
 }

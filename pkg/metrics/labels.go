@@ -26,7 +26,7 @@ const (
 var paths = []string{"/", "/.well-known", "/api", "/apis", "/debug", "/healthz", "/livez", "/metrics", "/openapi", "/openid", "/readyz", "/version"}
 
 // LabelsOf returns the labels of a request.
-func LabelsOf(info *request.Info, req *http.Request) Labels {
+func LabelsOf(info *request.RequestInfo, req *http.Request) Labels {
 	if !info.IsResource {
 		return Labels{subresource: pathOf(info.Path), verb: cmp.Or(methodVerbs[req.Method], other)}
 	}
@@ -47,7 +47,7 @@ func (l Labels) values() []string {
 func (l Labels) valuesWithDryRun() []string { return append(l.values(), l.dryRun) }
 
 // verbOf returns the verb of a request for a resource, as in today's server.
-func verbOf(info *request.Info, req *http.Request) string {
+func verbOf(info *request.RequestInfo, req *http.Request) string {
 	switch {
 	case info.Connects():
 		return "CONNECT"
@@ -64,7 +64,7 @@ var (
 	methodVerbs = map[string]string{"GET": "GET", "HEAD": "GET", "POST": "POST", "PUT": "PUT", "PATCH": "PATCH", "DELETE": "DELETE"}
 )
 
-func scopeOf(info *request.Info) string {
+func scopeOf(info *request.RequestInfo) string {
 	switch {
 	case info.Name != "" || info.Verb == "create":
 		return "resource"

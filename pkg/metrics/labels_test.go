@@ -17,16 +17,16 @@ import (
 
 func TestLabelsAreInTodaysWords(t *testing.T) {
 	t.Parallel()
-	pods := func(verb, namespace, name string) request.Info {
-		return request.Info{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: verb, Namespace: namespace, Name: name}
+	pods := func(verb, namespace, name string) request.RequestInfo {
+		return request.RequestInfo{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: verb, Namespace: namespace, Name: name}
 	}
-	log, task, deployments := pods("get", "default", "web"), pods("get", "default", "web"), request.Info{IsResource: true, IsServed: true, APIGroup: "apps", APIVersion: "v1", Resource: "deployments", Verb: "list"}
+	log, task, deployments := pods("get", "default", "web"), pods("get", "default", "web"), request.RequestInfo{IsResource: true, IsServed: true, APIGroup: "apps", APIVersion: "v1", Resource: "deployments", Verb: "list"}
 	log.Subresource, task.ServedAs = "log", "v1beta1"
 	unknownVersion, unknownSubresource := pods("get", "default", "web"), pods("get", "default", "web")
 	unknownVersion.APIVersion, unknownSubresource.Subresource = "v2", "nosuch"
 	unknownVersion.IsServed, unknownSubresource.IsServed = false, false
 	for name, row := range map[string]struct {
-		info                 request.Info
+		info                 request.RequestInfo
 		method, query, media string
 		want                 string // verb, group, version, resource, subresource, scope, component, dry_run
 	}{
@@ -48,12 +48,12 @@ func TestLabelsAreInTodaysWords(t *testing.T) {
 		"another method":           {pods("", "default", "web"), "OPTIONS", "", "", "other||v1|pods||resource|apiserver|"},
 		"an unknown version":       {unknownVersion, "GET", "", "", "GET|||other||resource|apiserver|"},
 		"an unknown subresource":   {unknownSubresource, "GET", "", "", "GET|||other||resource|apiserver|"},
-		"a path":                   {request.Info{Path: "/healthz"}, "HEAD", "", "", "GET||||/healthz|||"},
-		"a path below it":          {request.Info{Path: "/healthz/ping"}, "GET", "", "", "GET||||/healthz|||"},
-		"the root":                 {request.Info{Path: "/"}, "POST", "", "", "POST||||/|||"},
-		"no path":                  {request.Info{Path: ""}, "FOO", "", "", "other||||other|||"},
-		"an unknown path":          {request.Info{Path: "/healthzx"}, "DELETE", "", "", "DELETE||||other|||"},
-		"two slashes":              {request.Info{Path: "//metrics"}, "PUT", "", "", "PUT||||/|||"},
+		"a path":                   {request.RequestInfo{Path: "/healthz"}, "HEAD", "", "", "GET||||/healthz|||"},
+		"a path below it":          {request.RequestInfo{Path: "/healthz/ping"}, "GET", "", "", "GET||||/healthz|||"},
+		"the root":                 {request.RequestInfo{Path: "/"}, "POST", "", "", "POST||||/|||"},
+		"no path":                  {request.RequestInfo{Path: ""}, "FOO", "", "", "other||||other|||"},
+		"an unknown path":          {request.RequestInfo{Path: "/healthzx"}, "DELETE", "", "", "DELETE||||other|||"},
+		"two slashes":              {request.RequestInfo{Path: "//metrics"}, "PUT", "", "", "PUT||||/|||"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func FuzzLabels(f *testing.F) {
 	f.Add("OPTIONS", "*", "", true, "apps", "v1", "deployments", "", "", "", "", "dryRun", "")
 	m := New(version.Info{})
 	f.Fuzz(func(t *testing.T, method, path, verb string, isResource bool, group, version, resource, subresource, namespace, name, servedAs, query, media string) {
-		info := &request.Info{Path: path, Verb: verb, IsResource: isResource, APIGroup: group, APIVersion: version, ServedAs: servedAs,
+		info := &request.RequestInfo{Path: path, Verb: verb, IsResource: isResource, APIGroup: group, APIVersion: version, ServedAs: servedAs,
 			Resource: resource, Subresource: subresource, Namespace: namespace, Name: name}
 		labels := LabelsOf(info, &http.Request{Method: method, URL: &url.URL{RawQuery: query}, Header: http.Header{"Content-Type": {media}}})
 		for i, value := range labels.valuesWithDryRun() {
@@ -95,7 +95,7 @@ func TestHostileRequestsMakeFewSeries(t *testing.T) {
 	m := New(version.Info{})
 	for i := range 1000 {
 		odd := fmt.Sprintf("x%d\n\"", i)
-		for _, info := range []request.Info{
+		for _, info := range []request.RequestInfo{
 			{Path: "/" + odd, Verb: odd},
 			{Path: "/healthz/" + odd, Verb: odd},
 			{IsResource: true, APIGroup: odd, APIVersion: "v1", Resource: "pods", Verb: "get", Name: "a"},

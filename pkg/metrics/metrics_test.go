@@ -30,7 +30,7 @@ import (
 // seen returns metrics of which each has been seen once.
 func seen() *Metrics {
 	m := New(version.Info{Major: "1", Minor: "36"})
-	info, req := &request.Info{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: "list"}, httptest.NewRequest("GET", "/", nil)
+	info, req := &request.RequestInfo{IsResource: true, IsServed: true, APIVersion: "v1", Resource: "pods", Verb: "list"}, httptest.NewRequest("GET", "/", nil)
 	m.Answered(LabelsOf(info, req), 429, 100, time.Second)
 	m.LongRunning(LabelsOf(info, req))
 	m.ReadInFlight(func() (int64, int64) { return 3, 2 })

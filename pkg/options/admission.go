@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/admission/plugin/resourcequota"
 	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/admission/plugin/webhook"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 )
 
@@ -28,27 +29,27 @@ type AdmissionOptions struct {
 	NoAccounts bool
 }
 
-func (o *AdmissionOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var(&o.Plugins, "admission_control", "")
-	flags.Var(&o.Enable, "enable_admission_plugins", "")
-	flags.Var(&o.Disable, "disable_admission_plugins", "")
-	flags.StringVar(&o.ConfigFile, "admission_control_config_file", "", "")
+func (o *AdmissionOptions) AddFlags(fs *flag.FlagSet) {
+	fs.Var(&o.Plugins, "admission_control", "")
+	fs.Var(&o.Enable, "enable_admission_plugins", "")
+	fs.Var(&o.Disable, "disable_admission_plugins", "")
+	fs.StringVar(&o.ConfigFile, "admission_control_config_file", "", "")
 }
 
-func (o *AdmissionOptions) validate(map[string]bool) (errs problems) {
+func (o *AdmissionOptions) Validate(map[string]bool) (errs flags.Problems) {
 	known := admissionPlugins().Names()
 	for _, one := range []struct {
 		flag  string
 		names util.StringList
 	}{{"admission_control", o.Plugins}, {"enable_admission_plugins", o.Enable}, {"disable_admission_plugins", o.Disable}} {
 		for _, name := range one.names {
-			errs.addIf(isGone(name), "-%s: %s is gone: %s", one.flag, name, gonePlugins[name])
+			errs.AddIf(isGone(name), "-%s: %s is gone: %s", one.flag, name, gonePlugins[name])
 		}
-		errs.addNames(one.flag, slices.DeleteFunc(slices.Clone(one.names), isGone), known, "one of "+strings.Join(known, ", "))
-		errs.addIf(one.flag != "admission_control" && len(o.Plugins) > 0 && len(one.names) > 0, "-%s: it does not go with -admission_control, which names all plugins", one.flag)
+		errs.AddNames(one.flag, slices.DeleteFunc(slices.Clone(one.names), isGone), known, "one of "+strings.Join(known, ", "))
+		errs.AddIf(one.flag != "admission_control" && len(o.Plugins) > 0 && len(one.names) > 0, "-%s: it does not go with -admission_control, which names all plugins", one.flag)
 	}
 	for _, name := range o.Enable {
-		errs.addIf(slices.Contains(o.Disable, name), "-enable_admission_plugins: %s is also in -disable_admission_plugins", name)
+		errs.AddIf(slices.Contains(o.Disable, name), "-enable_admission_plugins: %s is also in -disable_admission_plugins", name)
 	}
 	return errs
 }
@@ -87,16 +88,16 @@ func (o *AdmissionOptions) ApplyTo() (*admission.Chain, error) {
 	if o.ConfigFile != "" {
 		var err error
 		if configurations, err = admission.ReadConfig(o.ConfigFile); err != nil {
-			return nil, inFlag("admission_control_config_file", err)
+			return nil, flags.InFlag("admission_control_config_file", err)
 		}
 	}
-	var errs problems
+	var errs flags.Problems
 	names := o.names()
 	for _, name := range slices.Sorted(maps.Keys(configurations)) {
-		errs.addIf(!slices.Contains(names, name), "-admission_control_config_file: %s: it configures %s, which is not on", o.ConfigFile, shown(name))
+		errs.AddIf(!slices.Contains(names, name), "-admission_control_config_file: %s: it configures %s, which is not on", o.ConfigFile, flags.Shown(name))
 	}
 	chain, err := admissionPlugins().New(names, configurations)
-	errs.addIf(err != nil, "-admission_control_config_file: %s: %w", o.ConfigFile, err)
+	errs.AddIf(err != nil, "-admission_control_config_file: %s: %w", o.ConfigFile, err)
 	return chain, errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"kube2014/pkg/server/certs"
+	"kube2014/pkg/server/flags"
 )
 
 // AggregatorOptions configure how the aggregator sends requests to other servers.
@@ -14,15 +15,15 @@ type AggregatorOptions struct {
 	RouteToEndpoints    bool // requests go to the endpoints of a service, not to its cluster IP
 }
 
-func (o *AggregatorOptions) addFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.ProxyClientCertFile, "proxy_client_cert_file", "", "")
-	flags.StringVar(&o.ProxyClientKeyFile, "proxy_client_key_file", "", "")
-	add(flags, &o.RouteToEndpoints, "enable_aggregator_routing", asBool, false)
+func (o *AggregatorOptions) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.ProxyClientCertFile, "proxy_client_cert_file", "", "")
+	fs.StringVar(&o.ProxyClientKeyFile, "proxy_client_key_file", "", "")
+	flags.Add(fs, &o.RouteToEndpoints, "enable_aggregator_routing", flags.AsBool, false)
 }
 
-func (o *AggregatorOptions) validate(map[string]bool) (errs problems) {
-	errs.addIf(o.ProxyClientCertFile != "" && o.ProxyClientKeyFile == "", "%w", needs("proxy_client_cert_file", "proxy_client_key_file"))
-	errs.addIf(o.ProxyClientCertFile == "" && o.ProxyClientKeyFile != "", "%w", needs("proxy_client_key_file", "proxy_client_cert_file"))
+func (o *AggregatorOptions) Validate(map[string]bool) (errs flags.Problems) {
+	errs.AddIf(o.ProxyClientCertFile != "" && o.ProxyClientKeyFile == "", "%w", flags.Needs("proxy_client_cert_file", "proxy_client_key_file"))
+	errs.AddIf(o.ProxyClientCertFile == "" && o.ProxyClientKeyFile != "", "%w", flags.Needs("proxy_client_key_file", "proxy_client_cert_file"))
 	return errs
 }
 
@@ -34,7 +35,7 @@ func (o *AggregatorOptions) ApplyTo() (clientCertificate func() (*tls.Certificat
 	}
 	pair, err := certs.ReadPair("the certificate of -proxy_client_cert_file", o.ProxyClientCertFile, o.ProxyClientKeyFile)
 	if err != nil {
-		return nil, inFlag("proxy_client_cert_file", err)
+		return nil, flags.InFlag("proxy_client_cert_file", err)
 	}
 	return func() (*tls.Certificate, error) { return pair.Get(), nil }, nil
 }

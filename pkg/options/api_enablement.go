@@ -9,6 +9,7 @@ import (
 
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/server/flags"
 )
 
 // APIEnablementOptions select the served versions of the API.
@@ -16,11 +17,11 @@ type APIEnablementOptions struct {
 	served map[string]bool // the versions that are turned on or off, such as api/v1
 }
 
-func (o *APIEnablementOptions) addFlags(flags *flag.FlagSet) {
-	flags.Func("runtime_config", "", o.setRuntimeConfig)
+func (o *APIEnablementOptions) AddFlags(fs *flag.FlagSet) {
+	fs.Func("runtime_config", "", o.setRuntimeConfig)
 }
 
-func (o *APIEnablementOptions) validate(map[string]bool) problems { return nil }
+func (o *APIEnablementOptions) Validate(map[string]bool) flags.Problems { return nil }
 
 // The versions that can be turned on or off.
 const (

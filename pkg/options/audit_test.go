@@ -12,13 +12,14 @@ import (
 
 	"kube2014/pkg/audit"
 	"kube2014/pkg/server"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 func TestTheFlagsOfTheAuditAreRead(t *testing.T) {
 	t.Parallel()
 	o, err := Parse(strings.Fields("-audit_log_path /a/b -audit-log-maxage 7 -audit_log_maxbackup=3 -audit_log_maxsize 50 -audit_policy_file p"))
 	require.NoError(t, err)
-	assert.Equal(t, AuditOptions{Log: audit.File{Path: "/a/b", MaxAge: 7, MaxBackups: 3, MaxSize: 50}, PolicyFile: "p"}, o.Audit)
+	assert.Equal(t, genericoptions.AuditOptions{Log: audit.File{Path: "/a/b", MaxAge: 7, MaxBackups: 3, MaxSize: 50}, PolicyFile: "p"}, o.Audit)
 }
 
 func TestWhatIsWrongWithTheFlagsOfTheAuditIsTold(t *testing.T) {
@@ -33,10 +34,10 @@ func TestWhatIsWrongWithTheFlagsOfTheAuditIsTold(t *testing.T) {
 func TestAnAuditIsMadeOnlyIfThereIsAPath(t *testing.T) {
 	t.Parallel()
 	c := &server.Config{}
-	require.NoError(t, (&AuditOptions{}).ApplyTo(c))
+	require.NoError(t, (&genericoptions.AuditOptions{}).ApplyTo(c))
 	assert.Nil(t, c.Audit)
 	dir := t.TempDir()
-	o := AuditOptions{Log: audit.File{Path: filepath.Join(dir, "audit.log")}, PolicyFile: filepath.Join(dir, "policy.yaml")}
+	o := genericoptions.AuditOptions{Log: audit.File{Path: filepath.Join(dir, "audit.log")}, PolicyFile: filepath.Join(dir, "policy.yaml")}
 	err := o.ApplyTo(c)
 	assert.ErrorContains(t, err, "-audit_policy_file: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"kube2014/pkg/server/flags"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/pems"
 )
@@ -62,10 +64,10 @@ type list []string
 
 func (l list) String() string { return strings.Join(l, ",") }
 
-func (o *ControllerOptions) addFlags(flags *flag.FlagSet) {
-	add(flags, &o.list, "controllers", asControllers, list{"*"})
-	add(flags, &o.EnableGarbageCollector, "enable_garbage_collector", asBool, true)
-	flags.StringVar(&o.RootCAFile, "root_ca_file", "", "")
+func (o *ControllerOptions) AddFlags(fs *flag.FlagSet) {
+	flags.Add(fs, &o.list, "controllers", asControllers, list{"*"})
+	flags.Add(fs, &o.EnableGarbageCollector, "enable_garbage_collector", flags.AsBool, true)
+	fs.StringVar(&o.RootCAFile, "root_ca_file", "", "")
 }
 
 func asControllers(text string) (list, error) {
@@ -77,11 +79,11 @@ func asControllers(text string) (list, error) {
 	return list(names), err
 }
 
-func (o *ControllerOptions) validate(map[string]bool) (errs problems) {
+func (o *ControllerOptions) Validate(map[string]bool) (errs flags.Problems) {
 	all := slices.Sorted(slices.Values(slices.Concat(ofServer, ofManager)))
 	for _, name := range o.list {
 		known := name == "*" || slices.Contains(all, strings.TrimPrefix(name, "-"))
-		errs.addIf(!known, "-controllers: %s is not *, and neither with nor without a - before it one of %s", shown(name, o.list...), strings.Join(all, ", "))
+		errs.AddIf(!known, "-controllers: %s is not *, and neither with nor without a - before it one of %s", flags.Shown(name, o.list...), strings.Join(all, ", "))
 	}
 	return errs
 }
@@ -98,20 +100,20 @@ func (o *ControllerOptions) Any() bool { return slices.ContainsFunc(ofServer, o.
 
 // RootCA returns the certificates, in PEM, by which pods know the server: those of the flag, or the last one that the
 // secure port shows, "" without both. The error names a flag.
-func (o *ControllerOptions) RootCA(serving *SecureServingOptions) (string, error) {
+func (o *ControllerOptions) RootCA(serving *genericoptions.SecureServingOptions) (string, error) {
 	if o.RootCAFile != "" {
 		text, err := pems.Read(o.RootCAFile)
 		if err == nil {
 			_, err = pems.Certificates(o.RootCAFile, text)
 		}
-		return string(text), inFlag("root_ca_file", err)
+		return string(text), flags.InFlag("root_ca_file", err)
 	}
-	if serving.shown == "" {
+	if serving.Shown == "" {
 		return "", nil
 	}
-	all, err := pems.ReadCertificates(serving.shown)
+	all, err := pems.ReadCertificates(serving.Shown)
 	if err != nil {
-		return "", inFlag("tls_cert_file", err)
+		return "", flags.InFlag("tls_cert_file", err)
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: all[len(all)-1].Raw})), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/client/clienttest"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // A command line is accepted with valid values, or refused in one line.
@@ -32,7 +33,7 @@ func FuzzParseFlags(f *testing.F) {
 		}
 		assert.LessOrEqual(t, o.InsecureServing.Port, uint(65535))
 		assert.Contains(t, []string{FirstFit, Random, RoundRobin, NoScheduler}, o.Generic.Scheduler)
-		assert.True(t, isHost(o.InsecureServing.Address))
+		assert.True(t, genericoptions.IsHost(o.InsecureServing.Address))
 		assert.NotEmpty(t, o.Generic.Machines)
 		if o.Generic.Prefix != "" {
 			assert.Equal(t, path.Clean(o.Generic.Prefix), o.Generic.Prefix)

@@ -12,6 +12,8 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/client"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/flags"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/util"
 )
 
@@ -28,9 +30,8 @@ const (
 
 var (
 	// ownPaths are the first segments of the server's paths that are not APIs.
-	ownPaths      = []string{"index.html", "healthz", "livez", "readyz", "metrics", "version", "openapi", "debug", "ui"}
-	validPrefix   = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
-	looksLikeAnIP = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+$`)
+	ownPaths    = []string{"index.html", "healthz", "livez", "readyz", "metrics", "version", "openapi", "debug", "ui"}
+	validPrefix = regexp.MustCompile(`^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+/?)$`)
 )
 
 // GenericOptions configure the server as a whole.
@@ -52,46 +53,46 @@ type GenericOptions struct {
 	origins util.StringList
 }
 
-func (o *GenericOptions) addFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
-	flags.Var(&o.Machines, "machines", "")
-	flags.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
-	add(flags, &o.Trace, "trace", asBool, false)
-	add(flags, &o.RequestTimeout, "request_timeout", asDuration, time.Minute)
-	add(flags, &o.MinRequestTimeout, "min_request_timeout", asSeconds, 1800*time.Second)
-	add(flags, &o.ShutdownDelay, "shutdown_delay_duration", asDuration, 0)
-	add(flags, &o.MaxReads, "max_requests_inflight", asCount, 400)
-	add(flags, &o.MaxChanges, "max_mutating_requests_inflight", asCount, 200)
-	add(flags, &o.PriorityAndFairness, "enable_priority_and_fairness", asBool, false)
-	flags.Var(&o.origins, "cors_allowed_origins", "")
+func (o *GenericOptions) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Prefix, "api_prefix", client.DefaultPrefix, "")
+	fs.Var(&o.Machines, "machines", "")
+	fs.StringVar(&o.Scheduler, "scheduler", FirstFit, "")
+	flags.Add(fs, &o.Trace, "trace", flags.AsBool, false)
+	flags.Add(fs, &o.RequestTimeout, "request_timeout", flags.AsDuration, time.Minute)
+	flags.Add(fs, &o.MinRequestTimeout, "min_request_timeout", flags.AsSeconds, 1800*time.Second)
+	flags.Add(fs, &o.ShutdownDelay, "shutdown_delay_duration", flags.AsDuration, 0)
+	flags.Add(fs, &o.MaxReads, "max_requests_inflight", flags.AsCount, 400)
+	flags.Add(fs, &o.MaxChanges, "max_mutating_requests_inflight", flags.AsCount, 200)
+	flags.Add(fs, &o.PriorityAndFairness, "enable_priority_and_fairness", flags.AsBool, false)
+	fs.Var(&o.origins, "cors_allowed_origins", "")
 }
 
-func (o *GenericOptions) validate(given map[string]bool) (errs problems) {
+func (o *GenericOptions) Validate(given map[string]bool) (errs flags.Problems) {
 	switch {
 	case !strings.HasPrefix(o.Prefix, "/"):
-		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", shown(o.Prefix)))
+		errs = append(errs, fmt.Errorf("-api_prefix: %s must begin with a slash", flags.Shown(o.Prefix)))
 	case !validPrefix.MatchString(o.Prefix):
-		errs = append(errs, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", shown(o.Prefix)))
+		errs = append(errs, fmt.Errorf("-api_prefix: %s must be segments of letters, digits, '.', '_', '~' and '-'", flags.Shown(o.Prefix)))
 	case slices.Contains(ownPaths, strings.Split(o.Prefix, "/")[1]):
-		errs = append(errs, fmt.Errorf("-api_prefix: %s belongs to the server itself", shown(o.Prefix)))
+		errs = append(errs, fmt.Errorf("-api_prefix: %s belongs to the server itself", flags.Shown(o.Prefix)))
 	}
 	o.Prefix = strings.TrimRight(o.Prefix, "/")
-	errs.addIf(!slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler),
-		"-scheduler: %s is not first_fit, random, round_robin or none", shown(o.Scheduler))
-	errs.addIf(o.RequestTimeout <= 0, "-request_timeout: %s is not more than 0", o.RequestTimeout)
-	errs.addIf(o.MinRequestTimeout < 0, "-min_request_timeout: %s is negative", o.MinRequestTimeout)
-	errs.addIf(o.ShutdownDelay < 0, "-shutdown_delay_duration: %s is negative", o.ShutdownDelay)
-	errs.addIf(o.MaxReads < 0, "-max_requests_inflight: %d is negative", o.MaxReads)
-	errs.addIf(o.MaxChanges < 0, "-max_mutating_requests_inflight: %d is negative", o.MaxChanges)
+	errs.AddIf(!slices.Contains([]string{FirstFit, Random, RoundRobin, NoScheduler}, o.Scheduler),
+		"-scheduler: %s is not first_fit, random, round_robin or none", flags.Shown(o.Scheduler))
+	errs.AddIf(o.RequestTimeout <= 0, "-request_timeout: %s is not more than 0", o.RequestTimeout)
+	errs.AddIf(o.MinRequestTimeout < 0, "-min_request_timeout: %s is negative", o.MinRequestTimeout)
+	errs.AddIf(o.ShutdownDelay < 0, "-shutdown_delay_duration: %s is negative", o.ShutdownDelay)
+	errs.AddIf(o.MaxReads < 0, "-max_requests_inflight: %d is negative", o.MaxReads)
+	errs.AddIf(o.MaxChanges < 0, "-max_mutating_requests_inflight: %d is negative", o.MaxChanges)
 	isLimited := o.MaxReads > 0 || o.MaxChanges > 0
 	if !given["enable_priority_and_fairness"] {
 		o.PriorityAndFairness = given["secure_port"] && isLimited // at the insecure port all are exempt
 	}
-	errs.addIf(o.PriorityAndFairness && !isLimited, "-enable_priority_and_fairness: -max_requests_inflight and -max_mutating_requests_inflight are both 0: there is nothing to share")
+	errs.AddIf(o.PriorityAndFairness && !isLimited, "-enable_priority_and_fairness: -max_requests_inflight and -max_mutating_requests_inflight are both 0: there is nothing to share")
 	for _, origin := range o.origins {
 		expression, err := regexp.Compile(origin)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("-cors_allowed_origins: %s is not a regular expression", shown(origin)))
+			errs = append(errs, fmt.Errorf("-cors_allowed_origins: %s is not a regular expression", flags.Shown(origin)))
 			continue
 		}
 		o.CORSAllowedOrigins = append(o.CORSAllowedOrigins, expression)
@@ -101,7 +102,7 @@ func (o *GenericOptions) validate(given map[string]bool) (errs problems) {
 		o.Machines = util.StringList{DefaultMachine}
 	}
 	err := checkMachines(o.Machines)
-	errs.addIf(err != nil, "%w", err)
+	errs.AddIf(err != nil, "%w", err)
 	return errs
 }
 
@@ -122,8 +123,8 @@ func (o *GenericOptions) MachinesInWords() string {
 func checkMachines(machines []string) error {
 	seen := map[string]bool{}
 	for _, machine := range machines {
-		if !isHost(machine) {
-			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", shown(machine, machines...))
+		if !genericoptions.IsHost(machine) {
+			return fmt.Errorf("-machines: %s is neither a host name nor an IP address", flags.Shown(machine, machines...))
 		}
 		same := strings.ToLower(machine)
 		if ip, err := netip.ParseAddr(machine); err == nil {
@@ -135,13 +136,4 @@ func checkMachines(machines []string) error {
 		seen[same] = true
 	}
 	return nil
-}
-
-// isHost reports whether a text is an IP address or a host name. Host names must be valid ids, since
-// both are parts of keys and URLs.
-func isHost(text string) bool {
-	if ip, err := netip.ParseAddr(text); err == nil {
-		return ip.Zone() == ""
-	}
-	return api.ValidateID(text) == nil && !looksLikeAnIP.MatchString(text)
 }

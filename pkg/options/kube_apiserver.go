@@ -12,11 +12,13 @@ import (
 	"kube2014/pkg/admission/plugin/serviceaccount"
 	"kube2014/pkg/api"
 	"kube2014/pkg/etcd"
+	"kube2014/pkg/server/flags"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // KubeAPIServerUsage returns what kube-apiserver --help prints: Usage with the flags as today's server spells them.
 func KubeAPIServerUsage() string {
-	flags := Usage[strings.Index(Usage, "A - in the name"):strings.Index(Usage, "\nexample:")]
+	listed := Usage[strings.Index(Usage, "A - in the name"):strings.Index(Usage, "\nexample:")]
 	return `kube-apiserver is kube2014 under the name of today's server. It takes that server's command
 line, of today and of 2018, and warns of flags that it does not have. Unlike apiserver it
 
@@ -27,7 +29,7 @@ line, of today and of 2018, and warns of flags that it does not have. Unlike api
 - uses the API etcd3 of --etcd-servers; if nothing is behind that etcd, or if there is
   none, objects are kept in memory
 
-` + regexp.MustCompile(`(?m)(^  |[ (])-[a-z][a-z_]+`).ReplaceAllStringFunc(flags, func(name string) string {
+` + regexp.MustCompile(`(?m)(^  |[ (])-[a-z][a-z_]+`).ReplaceAllStringFunc(listed, func(name string) string {
 		return strings.Replace(strings.ReplaceAll(name, "_", "-"), "-", "--", 1)
 	})
 }
@@ -36,25 +38,25 @@ line, of today and of 2018, and warns of flags that it does not have. Unlike api
 // ignores flags, plugins and versions that only that server has, each with a warning.
 func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 	o := &ServerRunOptions{}
-	flags := o.flagSet()
+	fs := o.flagSet()
 	warn := func(what string) {
 		warning := what + " is ignored: this server does not have it"
 		if etcd.MayHoldPassword(what) {
 			warning = "a flag that this server does not have is ignored (not shown here)"
 		}
-		if warning = api.Printable(cut(warning), '?'); !slices.Contains(o.Warnings, warning) {
+		if warning = api.Printable(flags.Cut(warning), '?'); !slices.Contains(o.Warnings, warning) {
 			o.Warnings = append(o.Warnings, warning)
 		}
 	}
 	ignore := func(name string, isForeign func(string) bool) {
-		known := flags.Lookup(name)
+		known := fs.Lookup(name)
 		known.Value = selected{known.Value, isForeign, func(value string) { warn("--" + strings.ReplaceAll(name, "_", "-") + ": " + value) }}
 	}
 	ignore("runtime_config", func(pair string) bool { return !isSwitch(pair) })
 	for _, name := range []string{"admission_control", "enable_admission_plugins", "disable_admission_plugins"} {
 		ignore(name, func(plugin string) bool { return isGone(plugin) || pluginsOfKubeAPIServer.Has(plugin) })
 	}
-	given, errs := parse(flags, withoutEmpty(flags, args), func(spelled, _ string) error {
+	given, errs := flags.Parse(fs, withoutEmpty(fs, args), func(spelled, _ string) error {
 		warn("--" + spelled)
 		return nil
 	})
@@ -64,10 +66,10 @@ func ParseKubeAPIServer(args []string) (*ServerRunOptions, error) {
 
 // withoutEmpty leaves out texts and plugins that are empty, as scripts write them: that server takes those for not given. To have
 // no authorizer is an error there, too.
-func withoutEmpty(flags *flag.FlagSet, args []string) []string {
+func withoutEmpty(fs *flag.FlagSet, args []string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		name, isEmpty := strings.CutSuffix(arg, "=")
-		known := flags.Lookup(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
+		known := fs.Lookup(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"))
 		if !isEmpty || known == nil || known.Name == "authorization_mode" {
 			return false
 		}
@@ -112,7 +114,7 @@ func (o *ServerRunOptions) likeKubeAPIServer(given map[string]bool) {
 		}
 	}
 	if !given["storage_backend"] {
-		o.Etcd.Backend = Etcd3
+		o.Etcd.Backend = genericoptions.Etcd3
 	}
 	if slices.Contains(o.Admission.Disable, serviceaccount.Name) && !given["controllers"] {
 		o.Controllers.list = append(o.Controllers.list, "-"+ServiceAccountController, "-"+RootCAPublisher)

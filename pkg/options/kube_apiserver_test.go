@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/options"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/util/certtest"
 )
 
@@ -44,7 +45,7 @@ func TestTheCommandLineOfEnvtestIsTaken(t *testing.T) {
 	assert.Equal(t, uint(43210), o.SecureServing.Port)
 	assert.Equal(t, options.NoScheduler, o.Generic.Scheduler)
 	assert.False(t, o.Generic.MachinesByUser)
-	assert.Equal(t, options.Etcd3, o.Etcd.Backend)
+	assert.Equal(t, genericoptions.Etcd3, o.Etcd.Backend)
 	assert.False(t, o.Controllers.Runs(options.ServiceAccountController), "no pod needs an account")
 	assert.False(t, o.Controllers.Runs(options.RootCAPublisher))
 	assert.True(t, o.Controllers.Runs(options.GarbageCollector))
@@ -64,7 +65,7 @@ func TestTheCommandLineOfAMasterOf2018IsTakenWithWarnings(t *testing.T) {
 	}, o.Warnings)
 	assert.Equal(t, options.AggregatorOptions{ProxyClientCertFile: "/pki/proxy.crt", ProxyClientKeyFile: "/pki/proxy.key"}, o.Aggregator)
 	assert.Equal(t, []string{"X-Remote-Extra-"}, []string(o.Authentication.RequestHeader.ExtraPrefixes))
-	assert.Equal(t, []string{options.Node, options.RBAC}, []string(o.Authorization.Modes))
+	assert.Equal(t, []string{genericoptions.Node, genericoptions.RBAC}, []string(o.Authorization.Modes))
 	assert.Equal(t, []string{"NamespaceLifecycle", "LimitRanger", "ServiceAccount", "DefaultStorageClass", "DefaultTolerationSeconds",
 		"NodeRestriction", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota"}, []string(o.Admission.Plugins))
 	assert.False(t, o.InsecureServing.Insecure)

@@ -8,30 +8,31 @@ import (
 	"time"
 
 	"kube2014/pkg/client"
+	"kube2014/pkg/server/flags"
 )
 
 // KubeletOptions configure the connections to kubelets.
 type KubeletOptions struct{ client.KubeletConfig }
 
-func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
-	add(flags, &o.Port, "kubelet_port", asPort, client.DefaultKubeletPort)
-	add(flags, &o.HTTPS, "kubelet_https", asBool, false)
-	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
-	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
-	flags.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
-	add(flags, &o.Timeout, "kubelet_timeout", asDuration, time.Second)
+func (o *KubeletOptions) AddFlags(fs *flag.FlagSet) {
+	flags.Add(fs, &o.Port, "kubelet_port", flags.AsPort, client.DefaultKubeletPort)
+	flags.Add(fs, &o.HTTPS, "kubelet_https", flags.AsBool, false)
+	fs.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
+	fs.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
+	fs.StringVar(&o.KeyFile, "kubelet_client_key", "", "")
+	flags.Add(fs, &o.Timeout, "kubelet_timeout", flags.AsDuration, time.Second)
 }
 
 // kubeletFlags has the flags of the files in a client.KubeletConfig.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
-func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
-	errs.addIf(o.Timeout <= 0, "-kubelet_timeout: %s is not more than 0", o.Timeout)
+func (o *KubeletOptions) Validate(given map[string]bool) (errs flags.Problems) {
+	errs.AddIf(o.Timeout <= 0, "-kubelet_timeout: %s is not more than 0", o.Timeout)
 	if !o.HTTPS {
-		return append(errs, allNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
+		return append(errs, flags.AllNeed(given, "kubelet_https", kubeletFlags["CAFile"], kubeletFlags["CertFile"], kubeletFlags["KeyFile"])...)
 	}
 	_, err := o.New()
-	errs.addIf(err != nil, "%w", kubeletError(err))
+	errs.AddIf(err != nil, "%w", kubeletError(err))
 	return errs
 }
 

@@ -16,6 +16,8 @@ import (
 	"kube2014/pkg/client"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/server"
+	"kube2014/pkg/server/flags"
+	genericoptions "kube2014/pkg/server/options"
 	"kube2014/pkg/util"
 )
 
@@ -26,12 +28,12 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 	assert.Equal(t, &ServerRunOptions{
 		Generic: GenericOptions{Prefix: "/api/v1beta1", Machines: util.StringList{"127.0.0.1"}, Scheduler: "first_fit",
 			RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute, MaxReads: 400, MaxChanges: 200},
-		Etcd:            EtcdOptions{Prefix: "/registry", EventTTL: time.Hour},
-		InsecureServing: InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
-		SecureServing:   SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
-		Authentication: AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true,
-			OIDC: OIDCOptions{Config: oidc.Config{UsernameClaim: "sub", RequiredClaims: map[string]string{}}}},
-		Authorization: AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
+		Etcd:            genericoptions.EtcdOptions{Prefix: "/registry", EventTTL: time.Hour},
+		InsecureServing: genericoptions.InsecureServingOptions{Port: 8080, Address: "127.0.0.1", Insecure: true},
+		SecureServing:   genericoptions.SecureServingOptions{Address: "0.0.0.0", CertDir: "/var/run/kubernetes"},
+		Authentication: genericoptions.AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true,
+			OIDC: genericoptions.OIDCOptions{Config: oidc.Config{UsernameClaim: "sub", RequiredClaims: map[string]string{}}}},
+		Authorization: genericoptions.AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
 		Kubelet:       KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
 		Controllers:   ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
 		Services:      ServiceOptions{nodePorts: "30000-32767"},
@@ -60,7 +62,7 @@ func TestFlagsAreRead(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, GenericOptions{Prefix: "/x", Machines: util.StringList{"a", "10.0.0.1", "::1"}, MachinesByUser: true, Scheduler: "random", Trace: true,
 		RequestTimeout: time.Minute, MinRequestTimeout: 30 * time.Minute, MaxReads: 400, MaxChanges: 200}, o.Generic)
-	assert.Equal(t, EtcdOptions{Backend: "etcd3", Prefix: "/x/y", EventTTL: 90 * time.Second,
+	assert.Equal(t, genericoptions.EtcdOptions{Backend: "etcd3", Prefix: "/x/y", EventTTL: 90 * time.Second,
 		Config: etcd.Config{Servers: []string{"http://a:1", "http://b:1"}, CAFile: "ca", CertFile: "cert", KeyFile: "key", Username: "u"}}, o.Etcd)
 	assert.True(t, o.Version)
 	assert.Equal(t, "[::1]:0", o.InsecureServing.ListenAddress())
@@ -104,7 +106,7 @@ func TestAFrontProxyIsConfiguredWholly(t *testing.T) {
 	t.Parallel()
 	o, err := Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers=x-uid,x-remote-uid -requestheader_extra_headers_prefix=X-Remote-Extra-,X-More- -requestheader_extra_headers_prefix X-"))
 	require.NoError(t, err)
-	assert.Equal(t, RequestHeaderOptions{ClientCAFile: "ca", FrontProxy: authenticator.FrontProxy{UIDHeaders: []string{"x-uid", "x-remote-uid"}, ExtraPrefixes: []string{"X-Remote-Extra-", "X-More-", "X-"}}},
+	assert.Equal(t, genericoptions.RequestHeaderOptions{ClientCAFile: "ca", FrontProxy: authenticator.FrontProxy{UIDHeaders: []string{"x-uid", "x-remote-uid"}, ExtraPrefixes: []string{"X-Remote-Extra-", "X-More-", "X-"}}},
 		o.Authentication.RequestHeader)
 	_, err = Parse(strings.Fields("-secure_port 0 -requestheader_client_ca_file ca -requestheader_uid_headers x-uid"))
 	assert.EqualError(t, err, "-requestheader_uid_headers: X-Remote-Uid is not among them: the aggregator needs it")
@@ -152,7 +154,7 @@ func TestHelpTellsOfEachFlagInAGroupWhatItIs(t *testing.T) {
 	assert.Equal(t, namesIn(Usage), grouped, "no flag is outside of the groups")
 	(&ServerRunOptions{}).flagSet().VisitAll(func(f *flag.Flag) {
 		says := entryOf(f.Name)
-		assert.Equal(t, !isBool(f), placeholder.MatchString(says), "%s: it is told what a value is, if there is one: %s", f.Name, says)
+		assert.Equal(t, !flags.IsBool(f), placeholder.MatchString(says), "%s: it is told what a value is, if there is one: %s", f.Name, says)
 		assert.Regexp(t, `^[^ (]+ [^ (]+`, placeholder.ReplaceAllString(says, ""), "%s: it is told what it does", f.Name)
 	})
 	for line := range strings.Lines(Usage) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/server/flags"
 	"kube2014/pkg/util"
 )
 
@@ -44,41 +45,41 @@ type PartsOptions struct {
 	clusterCIDR string
 }
 
-func (o *PartsOptions) addFlags(flags *flag.FlagSet) {
-	flags.Var(&o.run, "run", "")
-	flags.StringVar(&o.Master, "master", "", "")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
-	add(flags, &o.NodeStatusUpdateFrequency, "node_status_update_frequency", asDuration, 10*time.Second)
-	add(flags, &o.NodeMonitorPeriod, "node_monitor_period", asDuration, 5*time.Second)
-	add(flags, &o.NodeMonitorGracePeriod, "node_monitor_grace_period", asDuration, 40*time.Second)
-	add(flags, &o.LeaderElect, "leader_elect", asBool, true)
-	add(flags, &o.LeaseDuration, "leader_elect_lease_duration", asDuration, 15*time.Second)
-	add(flags, &o.RenewDeadline, "leader_elect_renew_deadline", asDuration, 10*time.Second)
-	add(flags, &o.RetryPeriod, "leader_elect_retry_period", asDuration, 2*time.Second)
-	flags.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
+func (o *PartsOptions) AddFlags(fs *flag.FlagSet) {
+	fs.Var(&o.run, "run", "")
+	fs.StringVar(&o.Master, "master", "", "")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "")
+	flags.Add(fs, &o.NodeStatusUpdateFrequency, "node_status_update_frequency", flags.AsDuration, 10*time.Second)
+	flags.Add(fs, &o.NodeMonitorPeriod, "node_monitor_period", flags.AsDuration, 5*time.Second)
+	flags.Add(fs, &o.NodeMonitorGracePeriod, "node_monitor_grace_period", flags.AsDuration, 40*time.Second)
+	flags.Add(fs, &o.LeaderElect, "leader_elect", flags.AsBool, true)
+	flags.Add(fs, &o.LeaseDuration, "leader_elect_lease_duration", flags.AsDuration, 15*time.Second)
+	flags.Add(fs, &o.RenewDeadline, "leader_elect_renew_deadline", flags.AsDuration, 10*time.Second)
+	flags.Add(fs, &o.RetryPeriod, "leader_elect_retry_period", flags.AsDuration, 2*time.Second)
+	fs.StringVar(&o.clusterCIDR, "cluster_cidr", "127.1.0.0/16", "")
 }
 
-func (o *PartsOptions) validate(given map[string]bool) (errs problems) {
+func (o *PartsOptions) Validate(given map[string]bool) (errs flags.Problems) {
 	errs = o.validateRun()
-	errs.addIf(o.NodeStatusUpdateFrequency <= 0, "-node_status_update_frequency: %s is not more than 0", o.NodeStatusUpdateFrequency)
-	errs.addIf(o.NodeMonitorPeriod <= 0, "-node_monitor_period: %s is not more than 0", o.NodeMonitorPeriod)
-	errs.addIf(o.NodeMonitorGracePeriod <= 0, "-node_monitor_grace_period: %s is not more than 0", o.NodeMonitorGracePeriod)
-	errs.addIf(o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency,
+	errs.AddIf(o.NodeStatusUpdateFrequency <= 0, "-node_status_update_frequency: %s is not more than 0", o.NodeStatusUpdateFrequency)
+	errs.AddIf(o.NodeMonitorPeriod <= 0, "-node_monitor_period: %s is not more than 0", o.NodeMonitorPeriod)
+	errs.AddIf(o.NodeMonitorGracePeriod <= 0, "-node_monitor_grace_period: %s is not more than 0", o.NodeMonitorGracePeriod)
+	errs.AddIf(o.Has(PartKubelet) && o.Has(PartControllerManager) && o.NodeMonitorGracePeriod <= o.NodeStatusUpdateFrequency,
 		"-node_monitor_grace_period: %s is not more than the %s of -node_status_update_frequency", o.NodeMonitorGracePeriod, o.NodeStatusUpdateFrequency)
-	errs.addIf(o.RetryPeriod <= 0, "-leader_elect_retry_period: %s is not more than 0", o.RetryPeriod)
-	errs.addIf(o.RenewDeadline <= o.RetryPeriod, "-leader_elect_renew_deadline: %s is not more than the %s of -leader_elect_retry_period", o.RenewDeadline, o.RetryPeriod)
-	errs.addIf(o.LeaseDuration <= o.RenewDeadline, "-leader_elect_lease_duration: %s is not more than the %s of -leader_elect_renew_deadline", o.LeaseDuration, o.RenewDeadline)
-	errs.addIf(o.LeaseDuration < time.Second, "-leader_elect_lease_duration: %s is less than a second", o.LeaseDuration)
+	errs.AddIf(o.RetryPeriod <= 0, "-leader_elect_retry_period: %s is not more than 0", o.RetryPeriod)
+	errs.AddIf(o.RenewDeadline <= o.RetryPeriod, "-leader_elect_renew_deadline: %s is not more than the %s of -leader_elect_retry_period", o.RenewDeadline, o.RetryPeriod)
+	errs.AddIf(o.LeaseDuration <= o.RenewDeadline, "-leader_elect_lease_duration: %s is not more than the %s of -leader_elect_renew_deadline", o.LeaseDuration, o.RenewDeadline)
+	errs.AddIf(o.LeaseDuration < time.Second, "-leader_elect_lease_duration: %s is less than a second", o.LeaseDuration)
 	cidr, err := netip.ParsePrefix(o.clusterCIDR)
-	errs.addIf(err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits,
-		"-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", shown(o.clusterCIDR), podBits)
+	errs.AddIf(err != nil || !cidr.Addr().Is4() || cidr.Bits() > podBits,
+		"-cluster_cidr: %s is not a block of IPv4 addresses with /%d or less, such as 127.1.0.0/16", flags.Shown(o.clusterCIDR), podBits)
 	o.ClusterCIDR = cidr.Masked()
 	if len(o.Parts) == 0 {
 		return errs
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		takers := takenBy(name)
-		errs.addIf(len(takers) > 0 && !slices.ContainsFunc(takers, o.Has), "-%s: it is for %s, which -run does not name", name, strings.Join(takers, " or "))
+		errs.AddIf(len(takers) > 0 && !slices.ContainsFunc(takers, o.Has), "-%s: it is for %s, which -run does not name", name, strings.Join(takers, " or "))
 	}
 	return errs
 }
@@ -103,7 +104,7 @@ func takenBy(flag string) []string {
 	return []string{PartAPIServer}
 }
 
-func (o *PartsOptions) validateRun() (errs problems) {
+func (o *PartsOptions) validateRun() (errs flags.Problems) {
 	for _, name := range o.run {
 		switch name = strings.ReplaceAll(name, "-", "_"); {
 		case name == "all":
@@ -111,7 +112,7 @@ func (o *PartsOptions) validateRun() (errs problems) {
 		case slices.Contains(parts, name):
 			o.Parts = append(o.Parts, name)
 		default:
-			errs = append(errs, fmt.Errorf("-run: %s is not apiserver, scheduler, controller_manager, kubelet, proxy or all", shown(name, o.run...)))
+			errs = append(errs, fmt.Errorf("-run: %s is not apiserver, scheduler, controller_manager, kubelet, proxy or all", flags.Shown(name, o.run...)))
 		}
 	}
 	if len(errs) > 0 {
@@ -123,9 +124,9 @@ func (o *PartsOptions) validateRun() (errs problems) {
 	slices.Sort(o.Parts)
 	o.Parts = slices.Compact(o.Parts)
 	here := o.Has(PartAPIServer)
-	errs.addIf(here && o.Master != "", "-master: the apiserver is in this process")
-	errs.addIf(here && o.Master == "" && o.Kubeconfig != "", "-kubeconfig: the apiserver is in this process")
-	errs.addIf(!here && o.Master == "" && o.Kubeconfig == "", "-run: without apiserver, -master or -kubeconfig must say where it is")
+	errs.AddIf(here && o.Master != "", "-master: the apiserver is in this process")
+	errs.AddIf(here && o.Master == "" && o.Kubeconfig != "", "-kubeconfig: the apiserver is in this process")
+	errs.AddIf(!here && o.Master == "" && o.Kubeconfig == "", "-run: without apiserver, -master or -kubeconfig must say where it is")
 	return errs
 }
 
@@ -142,7 +143,7 @@ func (o *PartsOptions) Connect(userAgent string) (*clientv1.Client, error) {
 	c, err := clientv1.Connect(o.Master, o.Kubeconfig, userAgent)
 	switch {
 	case errors.Is(err, clientv1.ErrMaster) && o.Master != "":
-		return nil, fmt.Errorf("-master: %s %w", shown(o.Master), err)
+		return nil, fmt.Errorf("-master: %s %w", flags.Shown(o.Master), err)
 	case err != nil:
 		return nil, fmt.Errorf("-kubeconfig: %w", err)
 	}

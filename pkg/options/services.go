@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"kube2014/pkg/rest/networking"
+	"kube2014/pkg/server/flags"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // ServiceOptions configure the services of today's API.
@@ -18,29 +20,29 @@ type ServiceOptions struct {
 	clusterIPs, nodePorts, advertise string
 }
 
-func (o *ServiceOptions) addFlags(flags *flag.FlagSet) {
-	flags.StringVar(&o.clusterIPs, "service_cluster_ip_range", "", "")
-	flags.StringVar(&o.nodePorts, "service_node_port_range", "30000-32767", "")
-	flags.StringVar(&o.advertise, "advertise_address", "", "")
+func (o *ServiceOptions) AddFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.clusterIPs, "service_cluster_ip_range", "", "")
+	fs.StringVar(&o.nodePorts, "service_node_port_range", "30000-32767", "")
+	fs.StringVar(&o.advertise, "advertise_address", "", "")
 }
 
-func (o *ServiceOptions) validate(given map[string]bool) (errs problems) {
-	errs.addIf(given["service_node_port_range"] && !given["service_cluster_ip_range"], "%w", needs("service_node_port_range", "service_cluster_ip_range"))
-	errs.addIf(given["advertise_address"] && !given["secure_port"], "%w", needs("advertise_address", "secure_port"))
+func (o *ServiceOptions) Validate(given map[string]bool) (errs flags.Problems) {
+	errs.AddIf(given["service_node_port_range"] && !given["service_cluster_ip_range"], "%w", flags.Needs("service_node_port_range", "service_cluster_ip_range"))
+	errs.AddIf(given["advertise_address"] && !given["secure_port"], "%w", flags.Needs("advertise_address", "secure_port"))
 	if given["service_cluster_ip_range"] {
 		block, err := netip.ParsePrefix(o.clusterIPs)
 		bits := block.Addr().BitLen() - block.Bits()
-		errs.addIf(err != nil || bits < networking.MinBits || bits > networking.MaxBits,
-			"-service_cluster_ip_range: %s is not one block of %d to %d addresses, like 10.0.0.0/16", shown(o.clusterIPs), 1<<networking.MinBits, 1<<networking.MaxBits)
+		errs.AddIf(err != nil || bits < networking.MinBits || bits > networking.MaxBits,
+			"-service_cluster_ip_range: %s is not one block of %d to %d addresses, like 10.0.0.0/16", flags.Shown(o.clusterIPs), 1<<networking.MinBits, 1<<networking.MaxBits)
 		first, last, _ := strings.Cut(o.nodePorts, "-")
-		from, err := asPort(first)
-		to, invalid := asPort(last)
-		errs.addIf(cmp.Or(err, invalid) != nil || from == 0 || from > to, "-service_node_port_range: %s is not a range of ports like 30000-32767", shown(o.nodePorts))
+		from, err := flags.AsPort(first)
+		to, invalid := flags.AsPort(last)
+		errs.AddIf(cmp.Or(err, invalid) != nil || from == 0 || from > to, "-service_node_port_range: %s is not a range of ports like 30000-32767", flags.Shown(o.nodePorts))
 		o.Ranges = networking.Ranges{ClusterIPs: block.Masked(), FirstPort: int(from), LastPort: int(to)}
 	}
 	if given["advertise_address"] {
 		address, err := netip.ParseAddr(o.advertise)
-		errs.addIf(err != nil || address.Zone() != "" || address.IsUnspecified(), "-advertise_address: %s is not an address that others reach", shown(o.advertise))
+		errs.AddIf(err != nil || address.Zone() != "" || address.IsUnspecified(), "-advertise_address: %s is not an address that others reach", flags.Shown(o.advertise))
 		o.Advertise = address
 	}
 	return errs
@@ -48,7 +50,7 @@ func (o *ServiceOptions) validate(given map[string]bool) (errs problems) {
 
 // AdvertisedAddress returns where pods reach the secure port. The default is its own address, or the first one of this
 // machine if it is open at all of them.
-func (o *ServiceOptions) AdvertisedAddress(serving *SecureServingOptions) netip.Addr {
+func (o *ServiceOptions) AdvertisedAddress(serving *genericoptions.SecureServingOptions) netip.Addr {
 	if o.Advertise.IsValid() {
 		return o.Advertise
 	}

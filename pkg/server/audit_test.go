@@ -93,11 +93,11 @@ func playPolicy(level auditv1.Level) *audit.Policy {
 	return &audit.Policy{Rules: []auditv1.PolicyRule{{Level: auditv1.LevelNone, Users: []string{"quiet"}}, {Level: level}}}
 }
 
-// audited returns the chain before the toys, with guards, and its audit.
+// audited returns the chain before the toys, with authentication and authorization, and its audit.
 func audited(level auditv1.Level) (http.Handler, *trail) {
 	written := &trail{}
 	return chainOf(played(), server.Config{Audit: audit.New(playPolicy(level), written),
-		Guards: server.Guards{Authenticator: byName, Authorizer: mayNotUpdate{}}}), written
+		Auth: server.Auth{Authenticator: byName, Authorizer: mayNotUpdate{}}}), written
 }
 
 // play is a way to play, with what the audit tells of it.

@@ -32,13 +32,13 @@ func (a toys) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	http.NotFound(w, req)
 }
 
-func (toys) info(req *http.Request) request.Info {
+func (toys) info(req *http.Request) request.RequestInfo {
 	verb := map[string]string{"GET": "get", "POST": "create", "PUT": "update", "DELETE": "delete"}[req.Method]
 	if req.URL.Query().Has("watch") {
 		verb = "watch"
 	}
-	return request.Info{Path: req.URL.Path, Verb: verb, IsResource: true, APIVersion: "v1", Resource: "toys", Name: strings.TrimPrefix(req.URL.Path, "/"),
-		Unlimited: verb == "watch", KeepsTime: req.URL.Query().Has("keeps"), IsServed: true}
+	return request.RequestInfo{Path: req.URL.Path, Verb: verb, IsResource: true, APIVersion: "v1", Resource: "toys", Name: strings.TrimPrefix(req.URL.Path, "/"),
+		NoTimeout: verb == "watch", OwnTimeout: req.URL.Query().Has("keeps"), IsServed: true}
 }
 
 func (a toys) Serves(req *http.Request, record *request.Record) bool {
@@ -64,12 +64,12 @@ var bear = toys{
 
 // chainOf returns the chain before an API, as the rest of a configuration says.
 func chainOf(a toys, config server.Config) http.Handler {
-	config.Chain = &server.Link{Server: a}
+	config.Chain = &server.Delegate{Server: a}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = time.Minute
 	}
 	s := config.Complete().New()
-	if config.Guards != (server.Guards{}) {
+	if config.Auth != (server.Auth{}) {
 		return s.SecureHandler()
 	}
 	return s.InsecureHandler()

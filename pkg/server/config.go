@@ -20,13 +20,13 @@ import (
 
 // Config configures a server. The option groups fill it in, and the assembly adds the chain.
 type Config struct {
-	Chain *Link        // the first link of the chain of servers
+	Chain *Delegate    // the first delegate of the chain of servers
 	Page  http.Handler // served to everybody at ui.Path, nil for none
 	Mux   Mux          // serves the server's own paths; nil if they are not served
 
 	Insecure *Serving // nil if the port is closed
 	Secure   *Serving // nil if the port is closed
-	Guards   Guards   // of the secure port
+	Auth     Auth     // of the secure port
 	// Loopback accepts the connections of parts in the same process, like the insecure port, whether that is
 	// open or not; nil for none. Their requests are not logged.
 	Loopback net.Listener
@@ -48,7 +48,7 @@ type Config struct {
 	Metrics *metrics.Metrics // served at /metrics; nil for none
 
 	// BuildHandlerChain returns the chain of handlers. The default is the function of this name.
-	BuildHandlerChain func(c *Config, guards Guards) http.Handler
+	BuildHandlerChain func(c *Config, auth Auth) http.Handler
 	// Around decorates the handlers behind WithRequestInfo, for example with a trace. It may be nil.
 	Around func(chain http.Handler) http.Handler
 	// Listen opens a port. The default is net.Listen.
@@ -79,7 +79,7 @@ type CompletedConfig struct{ *Config }
 // Complete sets missing fields to their defaults. It panics if there is an authorizer without an
 // authenticator.
 func (c *Config) Complete() CompletedConfig {
-	if c.Guards.Authorizer != nil && c.Guards.Authenticator == nil {
+	if c.Auth.Authorizer != nil && c.Auth.Authenticator == nil {
 		panic("server: there is an authorizer, but no authenticator")
 	}
 	if c.BuildHandlerChain == nil {
@@ -108,9 +108,9 @@ func (c CompletedConfig) New() *Server {
 	quiet.limits, quiet.FlowControl = filters.NewLimits(0, 0), nil // a request may wait for what a part does
 	return &Server{
 		config:   c.Config,
-		loopback: c.BuildHandlerChain(&quiet, Guards{}),
-		insecure: c.BuildHandlerChain(c.Config, Guards{}),
-		secure:   c.BuildHandlerChain(c.Config, c.Guards),
+		loopback: c.BuildHandlerChain(&quiet, Auth{}),
+		insecure: c.BuildHandlerChain(c.Config, Auth{}),
+		secure:   c.BuildHandlerChain(c.Config, c.Auth),
 		ending:   make(chan struct{}),
 		started:  make(chan struct{}),
 		aborted:  make(chan struct{}),

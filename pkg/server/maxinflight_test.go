@@ -40,10 +40,10 @@ func (b busy) Serves(req *http.Request, record *request.Record) bool {
 	return true
 }
 
-func (b busy) info(req *http.Request) request.Info {
+func (b busy) info(req *http.Request) request.RequestInfo {
 	if path := req.URL.Path; path != "/slow" && path != "/quick" {
 		verb := map[string]string{"GET": "get", "HEAD": "head", "POST": "post"}[req.Method]
-		return request.Info{Path: path, Verb: verb}
+		return request.RequestInfo{Path: path, Verb: verb}
 	}
 	return b.toys.info(req)
 }
@@ -73,7 +73,7 @@ func TestOfAThousandSlowRequestsThoseBeyondTheLimitAreToldToTryAgain(t *testing.
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, m := newBusy(), toyMetrics()
-		config := server.Config{Chain: &server.Link{Server: b}, Metrics: m, MaxReads: 400, MaxChanges: 200, RequestTimeout: time.Hour}
+		config := server.Config{Chain: &server.Delegate{Server: b}, Metrics: m, MaxReads: 400, MaxChanges: 200, RequestTimeout: time.Hour}
 		handler := config.Complete().New().InsecureHandler()
 		watches := b.flood(handler, 50, "GET", "/slow?watch")
 		reads := b.flood(handler, 1000, "GET", "/slow")
@@ -101,7 +101,7 @@ func TestWithoutALimitAllAreServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{Chain: &server.Link{Server: b}, RequestTimeout: time.Hour}
+		config := server.Config{Chain: &server.Delegate{Server: b}, RequestTimeout: time.Hour}
 		requests := b.flood(config.Complete().New().InsecureHandler(), 1000, "POST", "/slow")
 		close(b.release)
 		assert.Equal(t, map[int]int{200: 1000}, requests())
@@ -117,7 +117,7 @@ func TestBothPortsShareTheLimitAndOnlyMastersAreServedBeyondIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{Chain: &server.Link{Server: b}, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
+		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 2, MaxChanges: 2, RequestTimeout: time.Hour, Auth: server.Auth{Authenticator: inGroup, Authorizer: authorizer.AlwaysAllow{}}}
 		s := config.Complete().New()
 		requests := b.flood(s.SecureHandler(), 2, "GET", "/slow", "Authorization: system:masters")
 		assert.Equal(t, http.StatusTooManyRequests, ask(s.InsecureHandler(), "GET", "/quick").Code, "nobody is known to be a master there")
@@ -133,7 +133,7 @@ func TestTheLimitStandsBeforeAuthorization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBusy()
-		config := server.Config{Chain: &server.Link{Server: b}, MaxReads: 1, RequestTimeout: time.Hour, Guards: server.Guards{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
+		config := server.Config{Chain: &server.Delegate{Server: b}, MaxReads: 1, RequestTimeout: time.Hour, Auth: server.Auth{Authenticator: inGroup, Authorizer: rules{"ann get toys slow"}}}
 		handler := config.Complete().New().SecureHandler()
 		requests := b.flood(handler, 1, "GET", "/slow", "Authorization: g")
 		assert.Equal(t, http.StatusTooManyRequests, ask(handler, "GET", "/quick", "Authorization: g").Code, "the limit stands before authorization")

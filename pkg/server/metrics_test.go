@@ -51,7 +51,7 @@ func TestEachRequestCountsOnceWhateverBecomesOfIt(t *testing.T) {
 			ended++
 		}}
 		handler := chainOf(a, server.Config{Metrics: m, GetsWait: true, MaxChanges: 1, RequestTimeout: time.Minute,
-			Guards: server.Guards{Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann get toys broken", "ann create toys slow", "ann get toys nope"}}})
+			Auth: server.Auth{Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann get toys broken", "ann create toys slow", "ann get toys nope"}}})
 		for _, wanted := range []struct {
 			method, path, who string
 			status            int
@@ -111,14 +111,14 @@ func TestAWatchCountsAsLongAsItIsServed(t *testing.T) {
 func TestMetricsAreServedAtTheirPath(t *testing.T) {
 	t.Parallel()
 	mux := paths{}
-	config := server.Config{Chain: &server.Link{Server: bear}, Mux: mux, Metrics: toyMetrics()}
+	config := server.Config{Chain: &server.Delegate{Server: bear}, Mux: mux, Metrics: toyMetrics()}
 	config.Complete().New().PrepareRun()
 	require.Contains(t, mux, "/metrics")
 	code, text := mux.get("/metrics")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, text, "kubernetes_build_info")
 	mux = paths{}
-	config = server.Config{Chain: &server.Link{Server: bear}, Mux: mux}
+	config = server.Config{Chain: &server.Delegate{Server: bear}, Mux: mux}
 	config.Complete().New().PrepareRun()
 	assert.NotContains(t, mux, "/metrics", "who has none serves none")
 }
@@ -136,12 +136,12 @@ func (c counting) Serves(req *http.Request, record *request.Record) bool {
 
 func TestWhatIsAskedForIsFoundOutOnce(t *testing.T) {
 	t.Parallel()
-	for name, guards := range map[string]server.Guards{"insecure": {}, "secure": {Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann create toys bear"}}} {
+	for name, auth := range map[string]server.Auth{"insecure": {}, "secure": {Authenticator: byName, Authorizer: rules{"ann get toys bear", "ann create toys bear"}}} {
 		for _, method := range []string{"GET", "POST"} {
 			t.Run(name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				asked := 0
-				config := server.Config{Chain: &server.Link{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, Guards: guards}
+				config := server.Config{Chain: &server.Delegate{Server: counting{bear, &asked}}, Metrics: toyMetrics(), RequestTimeout: time.Minute, Auth: auth}
 				s := config.Complete().New()
 				handler := s.InsecureHandler()
 				if name == "secure" {

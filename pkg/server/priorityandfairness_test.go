@@ -54,8 +54,8 @@ func fairly(a request.Server, seats int, length int32, config server.Config) (s 
 	}
 	control = flowcontrol.New(flowcontrol.Config{Seats: seats, Read: func() *flowcontrol.Objects { return objects }, Mandatory: built.Mandatory(),
 		Counts: func() map[schema.GroupResource]int { return nil }})
-	config.Chain, config.FlowControl = &server.Link{Server: a}, control
-	config.Guards = server.Guards{Authenticator: named, Authorizer: authorizer.AlwaysAllow{}}
+	config.Chain, config.FlowControl = &server.Delegate{Server: a}, control
+	config.Auth = server.Auth{Authenticator: named, Authorizer: authorizer.AlwaysAllow{}}
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = time.Minute
 	}
@@ -116,7 +116,7 @@ func (w watchable) Serves(req *http.Request, record *request.Record) bool {
 	if req.URL.Query().Has("connect") {
 		record.Info.Subresource = "proxy"
 	}
-	record.Info.Unlimited = record.Info.IsLong() || req.URL.Query().Has("upgrade")
+	record.Info.NoTimeout = record.Info.IsLongRunning() || req.URL.Query().Has("upgrade")
 	return true
 }
 
@@ -220,7 +220,7 @@ func BenchmarkPriorityAndFairness(b *testing.B) {
 	var served atomic.Int64
 	at := toys{"/bear": func(http.ResponseWriter, *http.Request) { served.Add(1) }}
 	fair, _ := fairly(at, 100, 50, server.Config{})
-	limited := (&server.Config{Chain: &server.Link{Server: at}, RequestTimeout: time.Minute, MaxReads: 100, Guards: server.Guards{Authenticator: named, Authorizer: authorizer.AlwaysAllow{}}}).Complete().New()
+	limited := (&server.Config{Chain: &server.Delegate{Server: at}, RequestTimeout: time.Minute, MaxReads: 100, Auth: server.Auth{Authenticator: named, Authorizer: authorizer.AlwaysAllow{}}}).Complete().New()
 	req := httptest.NewRequest("GET", "/bear", nil)
 	req.Header.Set("Authorization", "ann")
 	for name, handler := range map[string]http.Handler{"fair": fair.SecureHandler(), "limited": limited.SecureHandler(), "fair, exempt": fair.InsecureHandler(), "limited, insecure": limited.InsecureHandler()} {

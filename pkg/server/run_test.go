@@ -36,7 +36,7 @@ func (p paths) get(path string) (int, string) {
 // running is a server in a synctest bubble.
 type running struct {
 	*server.Server
-	*server.Link
+	*server.Delegate
 	paths   paths
 	network *loopback.Listener
 	stop    context.CancelFunc
@@ -46,8 +46,8 @@ type running struct {
 // makeServer returns a server that does not run yet.
 func makeServer(t *testing.T, a toys, config server.Config) *running {
 	r := &running{paths: paths{}, network: loopback.Listen(), ended: make(chan error, 1)}
-	r.Link = &server.Link{Server: a, Checks: []healthz.Check{healthz.Ping}}
-	config.Chain, config.Mux = r.Link, r.paths
+	r.Delegate = &server.Delegate{Server: a, Checks: []healthz.Check{healthz.Ping}}
+	config.Chain, config.Mux = r.Delegate, r.paths
 	if config.Secure == nil {
 		config.Insecure = &server.Serving{Address: "127.0.0.1:8080"}
 	}
@@ -217,7 +217,7 @@ func TestNoRequestBeginsOnceTheServerIsEnding(t *testing.T) {
 func TestAPortThatCannotBeOpenedIsAnErrorAndClosesTheOther(t *testing.T) {
 	t.Parallel()
 	network := loopback.Listen()
-	config := server.Config{Chain: &server.Link{Server: bear}, Insecure: &server.Serving{Address: "one"}, Secure: &server.Serving{Address: "two"}}
+	config := server.Config{Chain: &server.Delegate{Server: bear}, Insecure: &server.Serving{Address: "one"}, Secure: &server.Serving{Address: "two"}}
 	config.Listen = func(_, address string) (net.Listener, error) {
 		if address == "two" {
 			return nil, errors.New("it is taken")
@@ -297,7 +297,7 @@ func TestTheEndWaitsForNoIdleConnectionOfHTTP2(t *testing.T) {
 		secure := &server.Serving{Address: "127.0.0.1:8080", TLS: &tls.Config{Certificates: []tls.Certificate{authority.Server(t, "loopback").Certificate}}}
 		b := newBusy()
 		r := makeServer(t, b.toys, server.Config{Secure: secure})
-		r.Link.Server = b
+		r.Delegate.Server = b
 		r.start(t)
 		newClient := func() *http.Client {
 			return &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}, DialContext: r.network.DialContext}}
@@ -334,7 +334,7 @@ func TestThePartsOfTheProcessAreServedThoughTooManyOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, inside := newBusy(), loopback.Listen()
 		r := makeServer(t, b.toys, server.Config{MaxReads: 1, MaxChanges: 1, Loopback: inside})
-		r.Link.Server = b
+		r.Delegate.Server = b
 		r.start(t)
 		wait := b.flood(r.InsecureHandler(), 1, "GET", "/slow")
 		assert.Equal(t, http.StatusTooManyRequests, ask(r.InsecureHandler(), "GET", "/quick").Code)

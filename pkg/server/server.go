@@ -17,7 +17,7 @@ type Server struct {
 	config           *Config
 	insecure, secure http.Handler
 	loopback         http.Handler
-	chain            Link // has the checks and hooks of all links; PrepareRun sets it
+	chain            Delegate // has the checks and hooks of all delegates; PrepareRun sets it
 
 	started chan struct{} // closed when the post-start hooks have ended
 	ending  chan struct{} // closed when the server begins to end

@@ -185,7 +185,7 @@ func TestTheAnswerOfATimeoutUsesNothingThatTheHandlerMayChange(t *testing.T) {
 			handled = request.RecordOf(req.Context())
 			<-req.Context().Done()
 		}}, func(req *http.Request) { failed = request.RecordOf(req.Context()) }}
-		config := server.Config{Chain: &server.Link{Server: slow}, GetsWait: true, RequestTimeout: time.Minute}
+		config := server.Config{Chain: &server.Delegate{Server: slow}, GetsWait: true, RequestTimeout: time.Minute}
 		assert.Equal(t, http.StatusGatewayTimeout, ask(config.Complete().New().InsecureHandler(), "GET", "/toy").Code)
 		synctest.Wait()
 		assert.NotSame(t, handled, failed)

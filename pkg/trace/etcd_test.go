@@ -70,7 +70,7 @@ func TestEveryCallToEtcd3IsNarrated(t *testing.T) {
      1ms EtcdClient.Txn if 1 condition: Put /r/pods/a = {"id":"a"}, Put /r/hostports/m/80 = "a", Delete /r/hostports/m/81 → revision 8
      1ms EtcdClient.Txn if 1 condition: Put /r/pods/a = {"id":"a"}, Put /r/hostports/m/80 = "a", Delete /r/hostports/m/81 → a condition is not met, revision 8
      1ms EtcdClient.Txn if 1 condition: Put /r/pods/a = {"id":"a"}, Put /r/hostports/m/80 = "a", Delete /r/hostports/m/81 → error: etcdserver: mvcc: database space exceeded
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
 
 func (a answering) Grant(_ context.Context, seconds int64) (*clientv3.LeaseGrantResponse, error) {
@@ -88,7 +88,7 @@ func TestALeaseOfEtcd3IsNarrated(t *testing.T) {
 	assert.Equal(t, `
      1ms EtcdClient.Grant a lease of 3660s → lease 2014 of 3661s
      1ms EtcdClient.Grant a lease of 2s → error: etcd at http://x: away
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
 
 func TestACallToEtcd3IsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
@@ -103,7 +103,7 @@ func TestACallToEtcd3IsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 		_, err := s.Etcd3Client(answering{err: errors.New(evil)}).Do(t.Context(), op)
 		require.Error(t, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(s.narration(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(s.trace(), "\n"), "\n")
 	require.Len(t, lines, 4)
 	for _, line := range lines {
 		assert.Regexp(t, `^ +\d+ms EtcdClient\.`, line)
@@ -121,7 +121,7 @@ func TestAWatchOfEtcd3IsNotNarrated(t *testing.T) {
 	_, progress := s.Etcd3Client(watched).Watch(t.Context(), "/r/", 7)
 	assert.Equal(t, "/r/ 7", watched.from)
 	assert.NoError(t, progress(t.Context()))
-	assert.Empty(t, s.narration())
+	assert.Empty(t, s.trace())
 }
 
 type watchable struct {

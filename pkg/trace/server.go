@@ -51,8 +51,8 @@ func isSecret(req *http.Request) bool {
 
 // destination describes the server that a request is for.
 func destination(to request.Server) string {
-	if link, ok := to.(*server.Link); ok {
-		return destination(link.Server) + " of " + link.Name
+	if delegate, ok := to.(*server.Delegate); ok {
+		return destination(delegate.Server) + " of " + delegate.Name
 	}
 	return called(to, "ServeHTTP")
 }
@@ -101,19 +101,19 @@ func (r *response) inWords(what string) string {
 	return fmt.Sprintf("%d %s, %s of %s", status, http.StatusText(status), what, kind)
 }
 
-// Guards traces authentication, without the credentials, and authorization.
-func (t *Tracer) Guards(next server.Guards) server.Guards {
-	return orNext[server.Guards](t, next, server.Guards{Authenticator: guards{t, next}, Authorizer: guards{t, next}})
+// Auth traces authentication, without the credentials, and authorization.
+func (t *Tracer) Auth(next server.Auth) server.Auth {
+	return orNext[server.Auth](t, next, server.Auth{Authenticator: auth{t, next}, Authorizer: auth{t, next}})
 }
 
-type guards struct {
+type auth struct {
 	t    *Tracer
-	next server.Guards
+	next server.Auth
 }
 
-func (g guards) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
-	_, err = traceValue(g.t, "Authenticator.AuthenticateRequest", func() (string, error) {
-		if who, ok, err = g.next.Authenticator.AuthenticateRequest(req); who == nil {
+func (i auth) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool, err error) {
+	_, err = traceValue(i.t, "Authenticator.AuthenticateRequest", func() (string, error) {
+		if who, ok, err = i.next.Authenticator.AuthenticateRequest(req); who == nil {
 			return "nobody", err
 		}
 		return fmt.Sprintf("user %s in %s", value(who.Name), value(strings.Join(who.Groups, ", "))), err
@@ -121,13 +121,13 @@ func (g guards) AuthenticateRequest(req *http.Request) (who *user.Info, ok bool,
 	return who, ok, err
 }
 
-func (g guards) Authorize(ctx context.Context, a authorizer.Attributes) (decision authorizer.Decision, reason string, err error) {
+func (i auth) Authorize(ctx context.Context, a authorizer.Attributes) (decision authorizer.Decision, reason string, err error) {
 	what := a.Path
 	if a.IsResource {
 		what = strings.Trim(a.Namespace+"/"+a.Resource+"/"+a.Name+"/"+a.Subresource, "/")
 	}
-	_, err = traceValue(g.t, "Authorizer.Authorize("+value(a.User.Name)+", "+a.Verb+" "+value(what)+")", func() (string, error) {
-		decision, reason, err = g.next.Authorizer.Authorize(ctx, a)
+	_, err = traceValue(i.t, "Authorizer.Authorize("+value(a.User.Name)+", "+a.Verb+" "+value(what)+")", func() (string, error) {
+		decision, reason, err = i.next.Authorizer.Authorize(ctx, a)
 		word := map[authorizer.Decision]string{authorizer.Allow: "allowed", authorizer.Deny: "denied", authorizer.NoOpinion: "no opinion"}[decision]
 		return strings.TrimSuffix(word+": "+reason, ": "), err
 	})

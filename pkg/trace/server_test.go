@@ -37,8 +37,8 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
 		ok  bool
 		err error
 	}{{ann, true, nil}, {nil, false, nil}, {nil, false, errors.New("invalid bearer token")}} {
-		guards := s.Guards(server.Guards{Authenticator: authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return known.who, known.ok, known.err })})
-		who, ok, err := guards.Authenticator.AuthenticateRequest(req)
+		auth := s.Auth(server.Auth{Authenticator: authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) { return known.who, known.ok, known.err })})
+		who, ok, err := auth.Authenticator.AuthenticateRequest(req)
 		assert.Equal(t, known.who, who)
 		assert.Equal(t, known.ok, ok)
 		assert.Equal(t, known.err, err)
@@ -53,7 +53,7 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
 		{pods, decided{authorizer.Deny, "no", nil}},
 		{pods, decided{authorizer.NoOpinion, "", errors.New("the webhook does not answer")}},
 	} {
-		decision, reason, err := s.Guards(server.Guards{Authorizer: row.decided}).Authorizer.Authorize(t.Context(), row.wanted)
+		decision, reason, err := s.Auth(server.Auth{Authorizer: row.decided}).Authorizer.Authorize(t.Context(), row.wanted)
 		assert.Equal(t, row.decided, decided{decision, reason, err})
 	}
 	assert.Equal(t, `
@@ -64,5 +64,5 @@ func TestWhoGetsInIsToldWithoutTheCredentials(t *testing.T) {
      1ms Authorizer.Authorize("ann", post "/x") → no opinion
      1ms Authorizer.Authorize("ann", get "default/pods/web/log") → denied: no
      1ms Authorizer.Authorize("ann", get "default/pods/web/log") → error: the webhook does not answer
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }

@@ -64,16 +64,16 @@ func makeTraced(etcdClient registry.EtcdClient) *traced {
 	return s
 }
 
-// narration returns the trace since the last call.
-func (s *traced) narration() string {
+// trace returns the trace since the last call.
+func (s *traced) trace() string {
 	defer s.told.Reset()
 	return s.told.String()
 }
 
-func (s *traced) send(method, path, body string) (narration string) {
-	s.narration()
+func (s *traced) send(method, path, body string) (trace string) {
+	s.trace()
 	s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, strings.NewReader(body)))
-	return s.narration()
+	return s.trace()
 }
 
 const task = `{"id": "web", "labels": {"a": "b"}, "desiredState": {"manifest": {"containers": [{"ports": [{"hostPort": 80}]}]}}}`
@@ -118,7 +118,7 @@ func TestEveryCallToEtcdIsNarrated(t *testing.T) {
      1ms EtcdClient.Get /r → a directory of 2
      1ms EtcdClient.CompareAndDelete /r/a if index 3 → index 4
      1ms EtcdClient.Delete /r/d/b → index 5
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
 
 // A store's calls to etcd are inside its own lines.
@@ -139,7 +139,7 @@ func TestHowLongAnObjectStaysIsNarrated(t *testing.T) {
 	store := storage.WithTTL(s.Store(memory.New(1)), time.Hour)
 	_, err := store.Commit(storage.Create(&api.Any{Kind: "events", ID: "x", ObjectMeta: api.ObjectMeta{Namespace: "default"}}), storage.Delete(api.DefaultKey("events", "y"), storage.Any))
 	require.NoError(t, err)
-	assert.Equal(t, `     1ms Store.Commit(create events "x" for 1h0m0s, remove events "y") → ok`+"\n", s.narration())
+	assert.Equal(t, `     1ms Store.Commit(create events "x" for 1h0m0s, remove events "y") → ok`+"\n", s.trace())
 }
 
 func TestAListIsNarratedWithWhatIsSelected(t *testing.T) {
@@ -154,7 +154,7 @@ func TestAListIsNarratedWithWhatIsSelected(t *testing.T) {
      1ms Store.List(task, all) → no tasks
      1ms Store.List(task, a=b) → no tasks
      1ms Store.List(task, all on m1) → no tasks
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
 
 func TestARefusalIsNarratedWithItsKind(t *testing.T) {
@@ -183,7 +183,7 @@ func TestTheOrderOfASchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
 		web.ID = "on-" + machine
 		require.NoError(t, s.tasks.CreateTask(machine, web))
 	}
-	s.narration()
+	s.trace()
 	web.ID = "web"
 	require.NoError(t, storage.Create(web))
 	assert.Equal(t, `
@@ -191,24 +191,24 @@ func TestTheOrderOfASchedulerIsNarratedAndWhichMachineFits(t *testing.T) {
      1ms   Store.FirstFree(m1, m2, m3) → task "web" on m3
      3ms → machine m3
      1ms Store.Commit(create task "web") → ok
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 }
 
 func TestASyncIsNarratedOnlyWhenItWritesSomething(t *testing.T) {
 	t.Parallel()
 	s := makeTraced(nil)
 	require.NoError(t, s.sync())
-	assert.Empty(t, s.narration())
+	assert.Empty(t, s.trace())
 	s.send("POST", "/api/tasks", task)
 	s.send("POST", "/api/services", `{"id": "s", "labels": {"a": "b"}}`)
 	require.NoError(t, s.sync())
-	assert.Contains(t, s.narration(), `
+	assert.Contains(t, s.trace(), `
      1ms   Cache.List(task, a=b) → 1 task: "web"
      1ms   Cache.Get(endpoints "s") → error (not found): endpoints "s" does not exist
      1ms   Store.Commit(check service "s", create or replace endpoints "s") → ok
 `)
 	require.NoError(t, s.sync())
-	assert.Empty(t, s.narration())
+	assert.Empty(t, s.trace())
 }
 
 func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
@@ -219,7 +219,7 @@ func TestATracedStorageDeletesOnlyWhatWasAdmitted(t *testing.T) {
 	admitted, err := s.services.(registry.Versioned).Objects().Get(api.DefaultKey(api.ServiceKind, "web"))
 	require.NoError(t, err)
 	require.NoError(t, s.services.UpdateService(api.Service{JSONBase: api.JSONBase{ID: "web"}, Port: 81}))
-	s.narration()
+	s.trace()
 	assert.ErrorIs(t, storage.DeleteAdmitted(admitted.Object), api.ErrOutdated)
 	_, err = s.services.GetService("web")
 	assert.NoError(t, err)
@@ -251,11 +251,11 @@ func TestAPanicEndsTheCallsThatAreOpenAndLetsOthersThrough(t *testing.T) {
      1ms     broken.List(service, all) → panic
      3ms   → panic
      5ms → panic
-`, "\n"+s.narration())
+`, "\n"+s.trace())
 		assert.Panics(t, func() { _ = s.Sync("a.sync", func() error { panic("broken") })() })
-		assert.Empty(t, s.narration(), "nothing was written")
+		assert.Empty(t, s.trace(), "nothing was written")
 		assert.Error(t, sync())
-		assert.Contains(t, s.narration(), " Store.Commit(")
+		assert.Contains(t, s.trace(), " Store.Commit(")
 	}
 }
 
@@ -272,7 +272,7 @@ func TestALineIsOneLineAndBoundedWhateverGoesThrough(t *testing.T) {
 		_, _ = traceValue(s.Tracer, evil, func() (string, error) { return evil, nil })
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/"+evil, evil, 0)
 		_, _ = s.EtcdClient(etcdtest.NewFake()).Set("/x", "{"+evil, 0)
-		for line := range strings.SplitSeq(strings.TrimSuffix(s.narration(), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(s.trace(), "\n"), "\n") {
 			assert.Regexp(t, `^ +(\d+ms)? `, line, name)
 			assert.Less(t, len(line), 600, name)
 			assert.NotContains(t, line, "\x1b", name)
@@ -289,7 +289,7 @@ func TestCallsThatOverlapAreAllTold(t *testing.T) {
 	second := s.begin("second")
 	s.end(first, "done")
 	s.end(second, "done")
-	assert.Equal(t, "         first\n     2ms first → done\n     2ms second → done\n", s.narration())
+	assert.Equal(t, "         first\n     2ms first → done\n     2ms second → done\n", s.trace())
 }
 
 func TestATracerIsSafeForConcurrentUse(t *testing.T) {
@@ -360,12 +360,12 @@ func TestAStreamHoldsUpNobody(t *testing.T) {
 		assert.True(t, answer.Flushed)
 	}()
 	<-streams
-	assert.Equal(t, "     1ms GET /stream to anything.ServeHTTP → 200 OK, a stream of application/json\n", s.narration())
+	assert.Equal(t, "     1ms GET /stream to anything.ServeHTTP → 200 OK, a stream of application/json\n", s.trace())
 	s.handler = next
 	assert.Contains(t, s.send("GET", "/api/tasks", ""), "→ 200 OK, ")
 	close(ends)
 	<-ended
-	assert.Empty(t, s.narration())
+	assert.Empty(t, s.trace())
 }
 
 func TestTimesHaveThreeDigitsOrSo(t *testing.T) {
@@ -390,7 +390,7 @@ func TestTheDecoratorsOfNoTracerAreWhatTheyDecorate(t *testing.T) {
 	assert.Same(t, scheduler, none.Scheduler(scheduler))
 	assert.Same(t, http.DefaultTransport, none.RoundTripper(http.DefaultTransport))
 	assert.Equal(t, answering{}, none.Etcd3Client(answering{}))
-	assert.Zero(t, none.Guards(server.Guards{}))
+	assert.Zero(t, none.Auth(server.Auth{}))
 	assert.Nil(t, none.Admission(nil))
 	assert.Nil(t, none.Work("Scheduler"))
 	assert.Nil(t, none.Sync("a.sync", nil))

@@ -67,14 +67,14 @@ type RuleResolver interface {
 	RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error)
 }
 
-// United combines authorizers. It is an Authorizer and a RuleResolver.
-type United []Authorizer
+// UnionAuthorizer combines authorizers. It is an Authorizer and a RuleResolver.
+type UnionAuthorizer []Authorizer
 
 // Union combines authorizers: the first one with an opinion decides.
-func Union(authorizers ...Authorizer) United { return authorizers }
+func Union(authorizers ...Authorizer) UnionAuthorizer { return authorizers }
 
 // Authorize returns the first opinion. Without one, it joins the reasons and the errors of all.
-func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, error) {
+func (u UnionAuthorizer) Authorize(ctx context.Context, a Attributes) (Decision, string, error) {
 	var reasons []string
 	var errs []error
 	for _, one := range u {
@@ -91,7 +91,7 @@ func (u United) Authorize(ctx context.Context, a Attributes) (Decision, string, 
 }
 
 // RulesFor returns the rules of all authorizers that can list them.
-func (u United) RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error) {
+func (u UnionAuthorizer) RulesFor(ctx context.Context, who *user.Info, namespace string) (rules []Rule, incomplete bool, why error) {
 	var errs []error
 	for _, one := range u {
 		resolver, ok := one.(RuleResolver)

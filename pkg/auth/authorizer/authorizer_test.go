@@ -41,7 +41,7 @@ func TestTheFirstWithAnOpinionDecides(t *testing.T) {
 	allows := says{decision: authorizer.Allow, reason: "allowed"}
 	denies := says{authorizer.Deny, "denied", broken}
 	for name, test := range map[string]struct {
-		union  authorizer.United
+		union  authorizer.UnionAuthorizer
 		want   authorizer.Decision
 		reason string
 		err    string

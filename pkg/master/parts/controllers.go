@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/controller/volumeprotection"
 	"kube2014/pkg/options"
 	"kube2014/pkg/rest"
+	genericoptions "kube2014/pkg/server/options"
 )
 
 // controller is a row of a table of controllers: its name in -controllers, and what makes it.
@@ -75,7 +76,7 @@ func (p *Parts) AddControllers(catalogs rest.Catalogs, others func() ([]metav1.A
 				Around: p.tracer.Work("StatusController")}).Run
 		}},
 	} {
-		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil || c.name == options.ClusterRoleAggregation && !p.o.Authorization.Has(options.RBAC) {
+		if !o.Runs(c.name) || c.name == options.TokensController && issuer == nil || c.name == options.ClusterRoleAggregation && !p.o.Authorization.Has(genericoptions.RBAC) {
 			continue
 		}
 		client, err := p.client(c.name)

@@ -57,7 +57,7 @@ func TestRequestsAreClassifiedAsOnTheRealServer(t *testing.T) {
 	master := authenticator.RequestFunc(func(*http.Request) (*user.Info, bool, error) {
 		return &user.Info{Name: "root", Groups: []string{user.Masters}}, true, nil
 	})
-	config := server.Config{Chain: &server.Link{Server: anything{}}, RequestTimeout: time.Minute, Guards: server.Guards{Authenticator: master, Authorizer: authorizer.AlwaysAllow{}},
+	config := server.Config{Chain: &server.Delegate{Server: anything{}}, RequestTimeout: time.Minute, Auth: server.Auth{Authenticator: master, Authorizer: authorizer.AlwaysAllow{}},
 		FlowControl: control.New(control.Config{Seats: 600, Read: followed.Get, Mandatory: flowcontrol.Mandatory(), Counts: func() map[schema.GroupResource]int { return nil }})}
 	handler := config.Complete().New().SecureHandler()
 	for _, recorded := range recording.Requests {

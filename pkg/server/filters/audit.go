@@ -41,7 +41,7 @@ func WithAudit(next http.Handler, auditor *audit.Auditor) http.Handler {
 			return
 		}
 		event.Write(auditv1.StageRequestReceived)
-		answer := &audited{ResponseWriter: w, event: event, isLong: record.Info.Unlimited}
+		answer := &audited{ResponseWriter: w, event: event, isLong: record.Info.NoTimeout}
 		returned := false
 		defer func() { // without recover: the stack of a panic stays as it is
 			if returned {

@@ -25,9 +25,9 @@ func (l *Limits) InFlight() (reads, changes int64) {
 }
 
 // of returns the limit for a request, nil for none.
-func (l *Limits) of(info *request.Info) *limit {
+func (l *Limits) of(info *request.RequestInfo) *limit {
 	switch {
-	case info.Unlimited, !info.IsResource && isHealthCheck(info.Path):
+	case info.NoTimeout, !info.IsResource && isHealthCheck(info.Path):
 		return nil
 	case info.Verb == "get", info.Verb == "list", info.Verb == "head":
 		return &l.reads

@@ -17,7 +17,7 @@ func WithMetrics(next http.Handler, m *metrics.Metrics) http.Handler {
 		answer := recorded(w)
 		info := &request.RecordOf(req.Context()).Info
 		labels := metrics.LabelsOf(info, req)
-		if info.Unlimited {
+		if info.NoTimeout {
 			defer m.LongRunning(labels)()
 		}
 		defer func() { m.Answered(labels, answer.code(), answer.size, answer.took()) }()

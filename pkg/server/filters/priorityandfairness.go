@@ -31,7 +31,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		ctx := req.Context()
 		record := request.RecordOf(ctx)
 		isWatch := record.Info.IsResource && record.Info.Verb == "watch"
-		if record.Info.IsLong() && !isWatch {
+		if record.Info.IsLongRunning() && !isWatch {
 			next.ServeHTTP(w, req)
 			return
 		}
@@ -42,7 +42,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		arrived := time.Now()
 		until, waited := waitUntil(ctx, record.Received, timeout), false
 		ticket, err := class.Wait(ctx, &wanted, fairqueuing.Request{Work: control.WorkOf(&wanted, req), Until: until, Details: record,
-			Waits: func() { waited = true; prolong(w, req, until) }})
+			OnWait: func() { waited = true; prolong(w, req, until) }})
 		begun := time.Now()
 		if m != nil && class.Level.Spec.Exempt == nil {
 			m.Waited(class.Level.Name, class.Schema.Name, err == nil, begun.Sub(arrived))
@@ -70,7 +70,7 @@ func WithPriorityAndFairness(next http.Handler, control *flowcontrol.Control, li
 		if isWatch {
 			defer control.Watch(&wanted, req)()
 		}
-		if record.Info.Unlimited {
+		if record.Info.NoTimeout {
 			done = sync.OnceFunc(done)
 			record.Begun = done
 		}

@@ -30,10 +30,10 @@ func WithTimeout(next http.Handler, timeout time.Duration, getsWait bool) http.H
 		record := request.RecordOf(req.Context())
 		info := &record.Info
 		control := http.NewResponseController(w)
-		if info.KeepsTime && req.Method != http.MethodGet { // its steps may take longer together than the 10 seconds of 2014
+		if info.OwnTimeout && req.Method != http.MethodGet { // its steps may take longer together than the 10 seconds of 2014
 			_ = control.SetWriteDeadline(time.Now().Add(timeout + readTime)) // a connection without deadlines needs none
 		}
-		if info.KeepsTime || info.Unlimited || (info.Verb == "get" && !getsWait && !info.Waits) {
+		if info.OwnTimeout || info.NoTimeout || (info.Verb == "get" && !getsWait && !info.GetMayBlock) {
 			next.ServeHTTP(w, req)
 			return
 		}

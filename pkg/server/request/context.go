@@ -11,7 +11,7 @@ import (
 // Record is the data of the chain about a request. The handlers of the chain fill it in, one after
 // the other; handlers behind the chain only read it.
 type Record struct {
-	Info     Info
+	Info     RequestInfo
 	Server   Server // that answers the request
 	Row      any    // of the resource in the server's catalog, nil for none
 	IsToday  bool   // Info is that of today's API
@@ -27,9 +27,9 @@ type Record struct {
 }
 
 // Today returns the info of a request to today's API. It is parsed once.
-func (r *Record) Today(req *http.Request) *Info {
+func (r *Record) Today(req *http.Request) *RequestInfo {
 	if !r.IsToday {
-		r.Info, r.IsToday = NewInfo(req), true
+		r.Info, r.IsToday = NewRequestInfo(req), true
 	}
 	return &r.Info
 }

@@ -20,18 +20,18 @@ func (d *demand) pass(seconds float64, seats int) {
 const decay = 0.977
 
 // observe reads the demand of a level, and begins anew. What is smoothed rises at once, and falls slowly.
-func (l *Level) observe() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tick()
-	d := l.demand
-	l.demand = demand{high: l.inUse + l.wanted}
-	l.quota.High = d.high
+func (qs *QueueSet) observe() {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.tick()
+	d := qs.demand
+	qs.demand = demand{high: qs.inUse + qs.wanted}
+	qs.quota.High = d.high
 	if d.seconds <= 0 {
 		return
 	}
-	l.quota.Average = d.sum / d.seconds
-	l.quota.Deviation = math.Sqrt(max(d.squares/d.seconds-l.quota.Average*l.quota.Average, 0))
-	now := l.quota.Average + l.quota.Deviation
-	l.quota.Smoothed = max(now, decay*l.quota.Smoothed+(1-decay)*now)
+	qs.quota.Average = d.sum / d.seconds
+	qs.quota.Deviation = math.Sqrt(max(d.squares/d.seconds-qs.quota.Average*qs.quota.Average, 0))
+	now := qs.quota.Average + qs.quota.Deviation
+	qs.quota.Smoothed = max(now, decay*qs.quota.Smoothed+(1-decay)*now)
 }

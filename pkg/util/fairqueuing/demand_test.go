@@ -10,7 +10,7 @@ import (
 )
 
 // pair is a level that lends all, and one that does not borrow, on 100 seats.
-func pair() (*Set, *Level) {
+func pair() (*Set, *QueueSet) {
 	s := NewSet(100)
 	a := Settings{Name: "a", Shares: 1, Lendable: 100, Queues: 8, Hand: 2, QueueLength: 100}
 	b := a

@@ -20,30 +20,30 @@ func (q *queue) isActive() bool { return len(q.waiting) > 0 || q.executing > 0 }
 
 // tick brings the virtual time up to now, and must be called before each change. Virtual time passes for each active
 // queue as if they shared the seats in use equally.
-func (l *Level) tick() (now time.Time) {
+func (qs *QueueSet) tick() (now time.Time) {
 	now = time.Now()
-	passed := now.Sub(l.at).Seconds()
-	l.demand.pass(passed, l.inUse+l.wanted)
-	if l.active > 0 {
-		l.virt += passed * float64(min(l.inUse+l.wanted, l.limit)) / float64(l.active)
+	passed := now.Sub(qs.at).Seconds()
+	qs.demand.pass(passed, qs.inUse+qs.wanted)
+	if qs.active > 0 {
+		qs.virt += passed * float64(min(qs.inUse+qs.wanted, qs.limit)) / float64(qs.active)
 	}
-	l.at = now
+	qs.at = now
 	return now
 }
 
 // queueFor returns the queue with the least work of those that a flow may choose.
-func (l *Level) queueFor(flow, distinguisher string) *queue {
-	size := l.settings.Hand
+func (qs *QueueSet) queueFor(flow, distinguisher string) *queue {
+	size := qs.settings.Hand
 	var cards [MaxHand]int
 	hand := cards[:size]
-	deal(hashOf(flow, distinguisher), l.settings.Queues, hand)
+	deal(hashOf(flow, distinguisher), qs.settings.Queues, hand)
 	var best *queue
 	for i := range hand { // begins with another one each time, so that flows that share a queue do not prefer it
-		if q := l.queues[hand[(l.enqueued+i)%size]]; best == nil || q.work < best.work {
+		if q := qs.queues[hand[(qs.enqueued+i)%size]]; best == nil || q.work < best.work {
 			best = q
 		}
 	}
-	l.enqueued++
+	qs.enqueued++
 	return best
 }
 
@@ -70,46 +70,46 @@ func deal(hash uint64, cards int, hand []int) {
 	}
 }
 
-func (l *Level) enqueue(t *Ticket, q *queue) {
+func (qs *QueueSet) enqueue(t *Ticket, q *queue) {
 	if !q.isActive() {
-		q.next = l.virt
-		l.active++
+		q.next = qs.virt
+		qs.active++
 	}
 	if len(q.waiting) == 0 {
-		l.busy = append(l.busy, q)
+		qs.busy = append(qs.busy, q)
 	}
-	t.queue, t.arrival = q, l.virt
+	t.queue, t.arrival = q, qs.virt
 	q.waiting = append(q.waiting, t)
 	q.work += t.Work.total()
-	l.wanted += t.Work.most()
-	l.demand.note(l.inUse + l.wanted)
+	qs.wanted += t.Work.most()
+	qs.demand.note(qs.inUse + qs.wanted)
 	t.flow.counts.Waiting++
 	q.bound()
 }
 
 // leave takes a request out of its queue, which must be bounded after that.
-func (l *Level) leave(t *Ticket) {
+func (qs *QueueSet) leave(t *Ticket) {
 	q := t.queue
 	at := slices.Index(q.waiting, t)
 	q.waiting = slices.Delete(q.waiting, at, at+1)
 	q.work -= t.Work.total()
 	if len(q.waiting) == 0 {
 		q.work = 0 // without what rounding has left
-		at := slices.Index(l.busy, q)
-		l.busy = slices.Delete(l.busy, at, at+1)
+		at := slices.Index(qs.busy, q)
+		qs.busy = slices.Delete(qs.busy, at, at+1)
 	}
-	l.wanted -= t.Work.most()
+	qs.wanted -= t.Work.most()
 	t.flow.counts.Waiting--
-	l.mayRest(q)
+	qs.mayRest(q)
 }
 
 // mayRest counts a queue that is no longer active. Without an active one, virtual time begins again.
-func (l *Level) mayRest(q *queue) {
+func (qs *QueueSet) mayRest(q *queue) {
 	if q.isActive() {
 		return
 	}
-	if l.active--; l.active == 0 {
-		l.virt = 0
+	if qs.active--; qs.active == 0 {
+		qs.virt = 0
 	}
 }
 
@@ -122,23 +122,23 @@ func (q *queue) bound() {
 
 // dispatch begins waiting requests while there are seats. The next one is that which would end first in virtual time. If its
 // seats are not free, all wait for them, for else it might wait for ever.
-func (l *Level) dispatch() {
-	for len(l.busy) > 0 && l.inUse < l.limit {
+func (qs *QueueSet) dispatch() {
+	for len(qs.busy) > 0 && qs.inUse < qs.limit {
 		at, first := 0, 0.0
-		for i, q := range l.busy {
+		for i, q := range qs.busy {
 			if end := q.next + q.waiting[0].Work.total(); i == 0 || end < first {
 				at, first = i, end
 			}
 		}
-		q := l.busy[at]
+		q := qs.busy[at]
 		t := q.waiting[0]
-		if !l.fits(t.Work.most()) {
+		if !qs.fits(t.Work.most()) {
 			return
 		}
-		l.busy = append(slices.Delete(l.busy, at, at+1), q)
+		qs.busy = append(slices.Delete(qs.busy, at, at+1), q)
 		q.executing++ // before it leaves, so that the queue stays active
-		l.leave(t)
-		l.begin(t)
+		qs.leave(t)
+		qs.begin(t)
 		q.seats += t.Work.most()
 		q.next += t.Work.total()
 		q.bound()
@@ -146,10 +146,10 @@ func (l *Level) dispatch() {
 }
 
 // correct corrects the guess of a request's time by what it has taken.
-func (l *Level) correct(t *Ticket, took time.Duration) {
+func (qs *QueueSet) correct(t *Ticket, took time.Duration) {
 	q := t.queue
 	q.executing--
 	q.next += float64(t.Work.Seats) * (took - guess).Seconds()
 	q.bound()
-	l.mayRest(q)
+	qs.mayRest(q)
 }

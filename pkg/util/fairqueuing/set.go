@@ -16,7 +16,7 @@ type Set struct {
 	seats int
 
 	mu     sync.Mutex // held before the mutex of a level
-	levels map[string]*Level
+	levels map[string]*QueueSet
 }
 
 // Quota is what a level has of the seats of a Set, and the demand of its last period.
@@ -41,41 +41,41 @@ func (q Quota) widest(s Settings) int {
 }
 
 // NewSet returns a set without levels for a server that serves as many requests at a time, if each takes one seat.
-func NewSet(seats int) *Set { return &Set{seats: seats, levels: map[string]*Level{}} }
+func NewSet(seats int) *Set { return &Set{seats: seats, levels: map[string]*QueueSet{}} }
 
 // Configure makes the set have the levels that are asked for, and returns them by name. Others stay until they are idle. Each name is
 // there once.
-func (s *Set) Configure(all []Settings) map[string]*Level {
+func (s *Set) Configure(all []Settings) map[string]*QueueSet {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	asked := map[string]*Level{}
+	asked := map[string]*QueueSet{}
 	for _, settings := range all {
-		l := s.levels[settings.Name]
-		if l == nil {
-			l = newLevel(settings.Name)
-			s.levels[settings.Name] = l
+		qs := s.levels[settings.Name]
+		if qs == nil {
+			qs = newQueueSet(settings.Name)
+			s.levels[settings.Name] = qs
 		}
-		l.configure(settings)
-		l.quota.Retired = false
-		asked[settings.Name] = l
+		qs.configure(settings)
+		qs.quota.Retired = false
+		asked[settings.Name] = qs
 	}
-	for name, l := range s.levels {
-		l.quota.Retired = asked[name] == nil
+	for name, qs := range s.levels {
+		qs.quota.Retired = asked[name] == nil
 	}
 	s.divide()
 	return asked
 }
 
 // configure changes the settings. Requests that wait in a queue that is gone are served as the others.
-func (l *Level) configure(settings Settings) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tick()
-	l.settings = settings
-	for len(l.queues) < settings.Queues {
-		l.queues = append(l.queues, &queue{})
+func (qs *QueueSet) configure(settings Settings) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.tick()
+	qs.settings = settings
+	for len(qs.queues) < settings.Queues {
+		qs.queues = append(qs.queues, &queue{})
 	}
-	l.queues = slices.Delete(l.queues, settings.Queues, len(l.queues))
+	qs.queues = slices.Delete(qs.queues, settings.Queues, len(qs.queues))
 }
 
 // Adjust moves seats to levels with more demand. It must be called once per AdjustPeriod.
@@ -87,22 +87,22 @@ func (s *Set) Adjust() {
 
 // divide removes retired levels that are idle, divides the seats by the shares, and lends what is not needed.
 func (s *Set) divide() {
-	maps.DeleteFunc(s.levels, func(_ string, l *Level) bool { return l.quota.Retired && l.isIdle() })
+	maps.DeleteFunc(s.levels, func(_ string, qs *QueueSet) bool { return qs.quota.Retired && qs.isIdle() })
 	shares := 0
-	for _, l := range s.levels {
-		shares += l.settings.Shares
+	for _, qs := range s.levels {
+		shares += qs.settings.Shares
 	}
-	for _, l := range s.levels {
-		own := int(math.Ceil(float64(s.seats*l.settings.Shares) / float64(max(shares, 1))))
-		q := &l.quota
-		q.Nominal, q.Least, q.Most = own, own-percent(l.settings.Lendable, own), own+s.seats
-		if !l.settings.Exempt {
+	for _, qs := range s.levels {
+		own := int(math.Ceil(float64(s.seats*qs.settings.Shares) / float64(max(shares, 1))))
+		q := &qs.quota
+		q.Nominal, q.Least, q.Most = own, own-percent(qs.settings.Lendable, own), own+s.seats
+		if !qs.settings.Exempt {
 			q.Least = max(q.Least, min(own, 1)) // without any, the first request would wait for the next period
 		}
-		if l.settings.Borrowable != nil {
-			q.Most = own + percent(*l.settings.Borrowable, own)
+		if qs.settings.Borrowable != nil {
+			q.Most = own + percent(*qs.settings.Borrowable, own)
 		}
-		l.observe()
+		qs.observe()
 	}
 	s.lend()
 }
@@ -114,20 +114,20 @@ func percent(p, of int) int { return int(math.Round(float64(of*p) / 100)) }
 func (s *Set) lend() {
 	total, rest, least, need := 0, 0, 0, 0
 	var all []claim
-	for _, l := range s.levels {
-		q := &l.quota
+	for _, qs := range s.levels {
+		q := &qs.quota
 		total += q.Nominal
-		if l.settings.Exempt {
+		if qs.settings.Exempt {
 			limit := max(q.Least, q.High)
 			rest -= limit
-			l.limitTo(limit)
+			qs.limitTo(limit)
 			continue
 		}
 		low := max(q.Least, min(q.Nominal, q.High))
 		q.Target = max(float64(low), q.Smoothed)
 		least += q.Least
 		need += low
-		all = append(all, claim{l, float64(low), float64(q.Most), max(q.Target, leastTarget)})
+		all = append(all, claim{qs, float64(low), float64(q.Most), max(q.Target, leastTarget)})
 	}
 	rest += total
 	fair := fairShare(float64(total), all)
@@ -145,7 +145,7 @@ func (s *Set) lend() {
 
 // claim is what a level should get: in proportion to its target, between two numbers of seats.
 type claim struct {
-	level             *Level
+	level             *QueueSet
 	low, high, target float64
 }
 
@@ -171,16 +171,16 @@ func fairShare(seats float64, all []claim) float64 {
 	return high
 }
 
-func (l *Level) limitTo(seats int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tick()
-	l.limit, l.widest = seats, l.quota.widest(l.settings)
-	l.dispatch()
+func (qs *QueueSet) limitTo(seats int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.tick()
+	qs.limit, qs.widest = seats, qs.quota.widest(qs.settings)
+	qs.dispatch()
 }
 
-func (l *Level) isIdle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.inUse == 0 && l.wanted == 0
+func (qs *QueueSet) isIdle() bool {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.inUse == 0 && qs.wanted == 0
 }

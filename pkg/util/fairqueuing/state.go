@@ -50,19 +50,19 @@ type FlowCounts struct {
 
 // Flow is what a level counts for requests of one kind. It is safe for concurrent use.
 type Flow struct {
-	level  *Level
+	level  *QueueSet
 	name   string
 	counts FlowCounts // guarded by the level
 }
 
 // Flow returns what counts the requests of a name. It is always the same.
-func (l *Level) Flow(name string) *Flow {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	flow := l.flows[name]
+func (qs *QueueSet) Flow(name string) *Flow {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	flow := qs.flows[name]
 	if flow == nil {
-		flow = &Flow{level: l, name: name, counts: FlowCounts{Rejected: map[Refused]int{}}}
-		l.flows[name] = flow
+		flow = &Flow{level: qs, name: name, counts: FlowCounts{Rejected: map[Refused]int{}}}
+		qs.flows[name] = flow
 	}
 	return flow
 }
@@ -79,14 +79,14 @@ func (s *Set) States(inDetail bool) []LevelState {
 }
 
 // state needs both mutexes: the quota belongs to the set.
-func (l *Level) state(inDetail bool) LevelState {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tick()
-	state := LevelState{Name: l.settings.Name, Quota: l.quota, Limit: l.limit, Seats: l.inUse,
-		Dispatched: l.dispatched, Rejected: l.rejected, Cancelled: l.cancelled}
-	for _, name := range slices.Sorted(maps.Keys(l.flows)) {
-		counts := l.flows[name].counts
+func (qs *QueueSet) state(inDetail bool) LevelState {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	qs.tick()
+	state := LevelState{Name: qs.settings.Name, Quota: qs.quota, Limit: qs.limit, Seats: qs.inUse,
+		Dispatched: qs.dispatched, Rejected: qs.rejected, Cancelled: qs.cancelled}
+	for _, name := range slices.Sorted(maps.Keys(qs.flows)) {
+		counts := qs.flows[name].counts
 		counts.Name, counts.Rejected = name, maps.Clone(counts.Rejected)
 		state.Flows = append(state.Flows, counts)
 	}
@@ -94,16 +94,16 @@ func (l *Level) state(inDetail bool) LevelState {
 		return state
 	}
 	numbers := map[*queue]int{nil: -1}
-	for i, q := range l.queues {
+	for i, q := range qs.queues {
 		numbers[q] = i
 		state.Queues = append(state.Queues, q.state())
 	}
-	for _, q := range l.busy {
+	for _, q := range qs.busy {
 		for i, t := range q.waiting {
 			state.Waiting = append(state.Waiting, t.state(numbers, i))
 		}
 	}
-	for _, t := range l.executing {
+	for _, t := range qs.executing {
 		state.Executing = append(state.Executing, t.state(numbers, -1))
 	}
 	for _, requests := range [][]RequestState{state.Waiting, state.Executing} {

@@ -31,7 +31,7 @@ type Request struct {
 	Distinguisher string // requests of the same one are of the same flow
 	Work          Work
 	Until         time.Time // when it stops waiting; zero for never
-	Waits         func()    // is called before it waits; may be nil
+	OnWait        func()    // is called before it waits; may be nil
 	Details       any       // for dumps
 }
 
