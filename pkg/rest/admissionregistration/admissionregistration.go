@@ -75,7 +75,7 @@ var (
 	validatingPolicy = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 		Row:            row("ValidatingAdmissionPolicy", "validatingadmissionpolicies", printers.ValidatingPolicies),
 		Counted:        true,
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Default:        policies.DefaultValidating,
 		Rules:          policies.CheckValidating,
 		StatusOnly:     true,
@@ -85,7 +85,7 @@ var (
 	mutatingPolicy = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicy]{
 		Row:            row("MutatingAdmissionPolicy", "mutatingadmissionpolicies", printers.MutatingPolicies),
 		Counted:        true,
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Default:        policies.DefaultMutating,
 		Rules:          policies.CheckMutating,
 	}
@@ -93,7 +93,7 @@ var (
 	validatingBinding = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 		Row:            row("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", printers.ValidatingPolicyBindings),
 		Counted:        true,
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Default: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
 			policies.DefaultMatch(b.Spec.MatchResources)
 		},
@@ -103,7 +103,7 @@ var (
 	mutatingBinding = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
 		Row:            row("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", printers.MutatingPolicyBindings),
 		Counted:        true,
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Default: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 			policies.DefaultMatch(b.Spec.MatchResources)
 		},
@@ -141,7 +141,7 @@ func configurations[T rest.Object](kind, name string, printer printers.Printer, 
 	var none T
 	return generic.Kind[T]{
 		Row:            row(kind, name, printer),
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Prepare: func(now, old T) {
 			if rest.Object(old) == rest.Object(none) {
 				now.SetGeneration(1)

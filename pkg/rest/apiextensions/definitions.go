@@ -66,7 +66,7 @@ func markDeleted(object crd) {
 
 var strategy = generic.Strategy[crd]{
 	Resets:         fieldmanager.Fields{"status"},
-	RequireVersion: true,
+	ForbidUnconditionalUpdate: true,
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		object.Generation = 1
@@ -95,7 +95,7 @@ var strategy = generic.Strategy[crd]{
 
 var statusStrategy = generic.Strategy[crd]{
 	Resets:         fieldmanager.Fields{"spec"},
-	RequireVersion: true,
+	ForbidUnconditionalUpdate: true,
 	Default:        strategy.Default,
 	PrepareForUpdate: func(object, old crd) {
 		object.Spec = old.Spec // as in today's server, the metadata may change

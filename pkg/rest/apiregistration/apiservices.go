@@ -42,7 +42,7 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 	Row:            row(),
 	Name:           func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) },
 	Rules:          rules,
-	RequireVersion: true,
+	ForbidUnconditionalUpdate: true,
 	Default:        func(s *apiregistrationv1.APIService) { apiregistrationv1.SetObjectDefaults_APIService(s) },
 	Prepare: func(now, old *apiregistrationv1.APIService) {
 		if now.Spec.Service == nil && (old == nil || old.Spec.Service != nil) {

@@ -41,7 +41,7 @@ type Strategy[T rest.Object] struct {
 	// AllowCreateOnUpdate lets an update of a missing object create it.
 	AllowCreateOnUpdate bool
 	// RequireVersion refuses an update that does not name the version that it replaces.
-	RequireVersion bool
+	ForbidUnconditionalUpdate bool
 	// Resets are the fields that requests by the strategy do not change, such as "status" or "metadata.labels": they get no
 	// manager. If Sets is not nil, they change only the fields in it, and Resets is ignored.
 	Resets, Sets fieldmanager.Fields
@@ -121,7 +121,7 @@ type Kind[T rest.Object] struct {
 	// These are as in Strategy and in Store, also for the subresources.
 	Fields              func(T) fields.Set
 	Dependents          Dependents
-	RequireVersion      bool
+	ForbidUnconditionalUpdate      bool
 	AllowCreateOnUpdate bool
 	AnswersDeleted      bool
 	BriefPreconditions  bool
@@ -182,7 +182,7 @@ func (k Kind[T]) strategy() Strategy[T] {
 		Resets:              append(fieldmanager.Fields{"status"}, k.Resets...),
 		Fields:              k.Fields,
 		Dependents:          k.Dependents,
-		RequireVersion:      k.RequireVersion,
+		ForbidUnconditionalUpdate:      k.ForbidUnconditionalUpdate,
 	}
 }
 
@@ -207,7 +207,7 @@ func (k Kind[T]) statusStrategy() Strategy[T] {
 		resets = append(resets, "metadata")
 	}
 	return Strategy[T]{
-		RequireVersion: k.RequireVersion,
+		ForbidUnconditionalUpdate: k.ForbidUnconditionalUpdate,
 		Default:        k.Default,
 		PrepareForUpdate: func(now, old T) {
 			part(now, spec).Set(part(old, spec))

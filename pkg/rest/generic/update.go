@@ -175,7 +175,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	case expected != 0 && strconv.FormatUint(expected, 10) != old.GetResourceVersion():
 		return apierrors.NewConflict(s.resource, old.GetName(), rest.ErrModified)
 	}
-	if s.Strategy.RequireVersion && object.GetResourceVersion() == "" {
+	if s.Strategy.ForbidUnconditionalUpdate && object.GetResourceVersion() == "" {
 		missing := field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")
 		return rest.Invalid(schema.GroupKind{Group: s.resource.Group, Kind: s.resource.Resource}, old.GetName(), field.ErrorList{missing})
 	}
