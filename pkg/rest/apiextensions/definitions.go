@@ -65,7 +65,7 @@ func markDeleted(object crd) {
 }
 
 var strategy = generic.Strategy[crd]{
-	Resets:         fieldmanager.Fields{"status"},
+	Resets:                    fieldmanager.Fields{"status"},
 	ForbidUnconditionalUpdate: true,
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
@@ -94,9 +94,9 @@ var strategy = generic.Strategy[crd]{
 }
 
 var statusStrategy = generic.Strategy[crd]{
-	Resets:         fieldmanager.Fields{"spec"},
+	Resets:                    fieldmanager.Fields{"spec"},
 	ForbidUnconditionalUpdate: true,
-	Default:        strategy.Default,
+	Default:                   strategy.Default,
 	PrepareForUpdate: func(object, old crd) {
 		object.Spec = old.Spec // as in today's server, the metadata may change
 	},

@@ -24,21 +24,21 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var configMaps = generic.Kind[*corev1.ConfigMap]{
-	Row:     coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm"),
-	Default: defaults.ConfigMap,
-	Rules:   validation.ConfigMap,
+var configMaps = generic.Resource[*corev1.ConfigMap]{
+	Row:      coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm"),
+	Default:  defaults.ConfigMap,
+	Validate: validation.ConfigMap,
 }
 
-var secrets = generic.Kind[*corev1.Secret]{
+var secrets = generic.Resource[*corev1.Secret]{
 	Row:      coreRow("Secret", "secrets", "secrets", printers.Secrets),
 	Default:  defaults.Secret,
-	Rules:    validation.Secret,
+	Validate: validation.Secret,
 	Warnings: warnings.Secret,
 	Fields:   func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
 }
 
-var serviceAccounts = generic.Kind[*corev1.ServiceAccount]{
+var serviceAccounts = generic.Resource[*corev1.ServiceAccount]{
 	Row:            coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.Named, "sa"),
 	Name:           apivalidation.ValidateServiceAccountName,
 	Prepare:        func(account, _ *corev1.ServiceAccount) { onlyNames(account) },
@@ -63,7 +63,7 @@ func onlyNames(account *corev1.ServiceAccount) {
 	}
 }
 
-var podTemplates = generic.Kind[*corev1.PodTemplate]{
+var podTemplates = generic.Resource[*corev1.PodTemplate]{
 	Row: coreRow("PodTemplate", "podtemplates", "podtemplates", printers.PodTemplates),
 	Prepare: func(template, old *corev1.PodTemplate) {
 		if old == nil {
@@ -74,39 +74,39 @@ var podTemplates = generic.Kind[*corev1.PodTemplate]{
 	},
 	Default:  defaults.PodTemplate,
 	Warnings: warnings.PodTemplate,
-	Rules: func(c *check.Errors, now, _ *corev1.PodTemplate) {
+	Validate: func(c *check.Errors, now, _ *corev1.PodTemplate) {
 		validation.PodTemplate(c, &now.Template, field.NewPath("template"))
 	},
 	AnswersDeleted: true,
 }
 
-var controllers = generic.Kind[*corev1.ReplicationController]{
-	Row:      coreRow("ReplicationController", "replicationcontrollers", api.ControllerKind, printers.ReplicationControllers, "rc").In(inAll...),
-	Counted:  true,
-	Warnings: warnings.ReplicationController,
+var controllers = generic.Resource[*corev1.ReplicationController]{
+	Row:           coreRow("ReplicationController", "replicationcontrollers", api.ControllerKind, printers.ReplicationControllers, "rc").In(inAll...),
+	HasGeneration: true,
+	Warnings:      warnings.ReplicationController,
 	Scale: func(rc *corev1.ReplicationController) (**int32, int32, string) {
 		return &rc.Spec.Replicas, rc.Status.Replicas, labels.SelectorFromSet(rc.Spec.Selector).String()
 	},
-	Default:     defaults.ReplicationController,
-	Rules:       validation.ReplicationController,
-	StatusRules: validation.ReplicationControllerStatus,
+	Default:        defaults.ReplicationController,
+	Validate:       validation.ReplicationController,
+	ValidateStatus: validation.ReplicationControllerStatus,
 	Fields: func(rc *corev1.ReplicationController) fields.Set {
 		return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
 	},
 	Dependents: generic.Orphaned,
 }
 
-var limitRanges = generic.Kind[*corev1.LimitRange]{
+var limitRanges = generic.Resource[*corev1.LimitRange]{
 	Row:                 coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
 	Default:             defaults.LimitRange,
-	Rules:               validation.LimitRange,
+	Validate:            validation.LimitRange,
 	AllowCreateOnUpdate: true,
 }
 
-var resourceQuotas = generic.Kind[*corev1.ResourceQuota]{
+var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 	Row:            coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota"),
-	Rules:          validation.ResourceQuota,
-	StatusRules:    validation.ResourceQuotaStatus,
+	Validate:       validation.ResourceQuota,
+	ValidateStatus: validation.ResourceQuotaStatus,
 	AnswersDeleted: true,
 	Remove: func(key api.Key, version uint64) []storage.Change {
 		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}

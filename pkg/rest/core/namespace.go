@@ -38,7 +38,7 @@ type namespaces struct {
 	store *generic.Store[*corev1.Namespace]
 }
 
-var namespaceKind = generic.Kind[*corev1.Namespace]{
+var namespaceKind = generic.Resource[*corev1.Namespace]{
 	Row:  rest.ClusterScoped(coreGroup, "Namespace", namespacesKind, printers.Namespaces, "ns"),
 	Name: apivalidation.ValidateNamespaceName,
 	Prepare: func(namespace, old *corev1.Namespace) {
@@ -51,9 +51,9 @@ var namespaceKind = generic.Kind[*corev1.Namespace]{
 			namespace.Spec.Finalizers = append(namespace.Spec.Finalizers, corev1.FinalizerKubernetes)
 		}
 	},
-	Default:     defaults.Namespace,
-	Rules:       validation.Namespace,
-	StatusRules: validation.NamespaceStatus,
+	Default:        defaults.Namespace,
+	Validate:       validation.Namespace,
+	ValidateStatus: validation.NamespaceStatus,
 	Fields: func(namespace *corev1.Namespace) fields.Set {
 		return fields.Set{"status.phase": string(namespace.Status.Phase)}
 	},

@@ -68,8 +68,8 @@ func (v *version) strategy() generic.Strategy[own] {
 func (v *version) statusStrategy() generic.Strategy[own] {
 	return generic.Strategy[own]{
 		ForbidUnconditionalUpdate: true,
-		Resets:         fieldmanager.Fields{"metadata", "spec"},
-		Default:        v.setDefaults,
+		Resets:                    fieldmanager.Fields{"metadata", "spec"},
+		Default:                   v.setDefaults,
 		PrepareForUpdate: func(now, old own) {
 			updated := old.DeepCopy()
 			setMember(updated, "status", now)

@@ -16,7 +16,7 @@ import (
 func RowsIn[T interface {
 	*Struct
 	rest.Object
-}, Struct any, Stored rest.Object](row rest.Resource, k Kind[Stored], b Base) []rest.Resource {
+}, Struct any, Stored rest.Object](row rest.Resource, k Resource[Stored], b Base) []rest.Resource {
 	if cells := k.Row.Printer.Cells; cells != nil {
 		row.Printer.Cells = func(object runtime.Object) []any {
 			stored, err := v1.ToStored(object)
