@@ -53,8 +53,8 @@ func (m *Master) addNodeGraph(link *server.Link) {
 // followRelations keeps the relations of the objects of a resource in the graph.
 func followRelations[T rest.Object](m *Master, link *server.Link, kind node.Kind, resource schema.GroupVersionResource, of func(T) []node.Relation) {
 	row := m.row(resource.GroupVersion(), resource.Resource)
-	apply := applyTo(m.nodes, kind, v1.NewConverter(row.Kind, row.Stored, row.Types()), of)
-	link.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.Stored, apply) })
+	apply := applyTo(m.nodes, kind, v1.NewConverter(row.Kind, row.StoredKind, row.Types()), of)
+	link.AddLoop(func(ctx context.Context) { storage.Follow(ctx, m.Stores.Objects, row.StoredKind, apply) })
 }
 
 // applyTo returns a function for storage.Follow, which applies changes to the graph. Unreadable objects have no relations.

@@ -21,7 +21,7 @@ import (
 
 // Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
 func Resources(b generic.Base, readers *Readers) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects} // the plugins obey the cache
+	b.Objects = generic.FreshCache{Interface: b.Objects} // the plugins obey the cache
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {

@@ -59,7 +59,7 @@ var apiservices = generic.Resource[*apiregistrationv1.APIService]{
 
 func row() rest.Resource {
 	row := rest.ClusterScoped(apiregistrationv1.SchemeGroupVersion, "APIService", "apiservices", printers.APIServices).In("api-extensions")
-	row.Stored = Kind
+	row.StoredKind = Kind
 	return row
 }
 

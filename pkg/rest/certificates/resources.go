@@ -35,7 +35,7 @@ func Resources(b generic.Base) []rest.Resource {
 	kind := requests(b.Now)
 	store, rows := kind.Build(b)
 	rows[0] = kind.Row.With(ofCaller{store})
-	return append(rows, kind.Row.Subresource("approval", generic.PartOf(store, "approval", approval(b.Now))))
+	return append(rows, kind.Row.Subresource("approval", generic.SubresourceOf(store, "approval", approval(b.Now))))
 }
 
 // ofCaller is the storage of requests. Its new objects say who made them.

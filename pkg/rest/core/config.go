@@ -115,7 +115,7 @@ var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 
 // quotaRows returns the rows of what bounds the objects of a namespace.
 func quotaRows(b generic.Base) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects}
+	b.Objects = generic.FreshCache{Interface: b.Objects}
 	return append(limitRanges.Rows(b), resourceQuotas.Rows(b)...)
 }
 

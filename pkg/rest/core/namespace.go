@@ -70,7 +70,7 @@ var namespaceKind = generic.Resource[*corev1.Namespace]{
 func namespaceRows(b generic.Base) []rest.Resource {
 	store, rows := namespaceKind.Build(b)
 	rows[0] = rows[0].With(namespaces{store, store, store, store, store, store, store})
-	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.PartOf(store, "finalize", generic.Strategy[*corev1.Namespace]{
+	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.SubresourceOf(store, "finalize", generic.Strategy[*corev1.Namespace]{
 		Default:          defaults.Namespace,
 		PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
 		Resets:           fieldmanager.Fields{"status"},
@@ -95,7 +95,7 @@ func (n namespaces) Delete(ctx context.Context, key rest.Key, options rest.Delet
 // BootstrapNamespaces creates the namespaces that every server has, unless they exist. It is safe to run on several
 // servers at once.
 func BootstrapNamespaces(ctx context.Context, objects storage.Interface, now func() time.Time) error {
-	namespaces := namespaceRows(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: now})[0].Storage.(namespaces)
+	namespaces := namespaceRows(generic.Base{Objects: objects, Locks: &generic.KeyLocks{}, Now: now})[0].Storage.(namespaces)
 	var errs []error
 	for _, name := range append(slices.Clone(immortal), corev1.NamespaceNodeLease) {
 		if err := namespaces.store.Ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
@@ -194,7 +194,7 @@ func (l Lifecycle) checks(changes []storage.Change, fresh bool) (checks []storag
 			continue
 		}
 		var resource schema.GroupResource
-		if row := l.catalogs.Stored(change.Key.Kind); row != nil {
+		if row := l.catalogs.ByStoredKind(change.Key.Kind); row != nil {
 			resource = row.GroupResource()
 		}
 		namespace, err := l.active(change.Key.Namespace, resource, change.Key.ID, fresh)

@@ -31,7 +31,7 @@ func nodeRows(b generic.Base, c Config) ([]rest.Resource, nodes) {
 		Fields:           nodeFields,
 	})
 	nodes := nodes{store}
-	return []rest.Resource{row.With(store), connecting(row, "proxy", "NodeProxyOptions", nodeProxy{nodes, c.Kubelets, c.Proxied}), row.Subresource("status", generic.PartOf(store, "status", generic.Strategy[*corev1.Node]{
+	return []rest.Resource{row.With(store), connecting(row, "proxy", "NodeProxyOptions", nodeProxy{nodes, c.Kubelets, c.Proxied}), row.Subresource("status", generic.SubresourceOf(store, "status", generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,

@@ -43,7 +43,7 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
 	return append(podParts(row, pods),
 		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())),
+		row.With(pods), binding, eviction, log, row.Subresource("status", generic.SubresourceOf(pods, "status", podStatusStrategy())),
 		connecting(row, "attach", "PodAttachOptions", podStream{pods, nodes, c.Kubelets, attachOptions}),
 		connecting(row, "exec", "PodExecOptions", podStream{pods, nodes, c.Kubelets, execOptions}),
 		connecting(row, "portforward", "PodPortForwardOptions", podStream{pods, nodes, c.Kubelets, portForwardOptions}),
@@ -150,7 +150,7 @@ func podGrace(nodes nodes, pod *corev1.Pod, options metav1.DeleteOptions) int64 
 // podParts returns the rows of the subresources by which a part of a pod changes that otherwise may not.
 func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resource {
 	part := func(name string, sets fieldmanager.Fields, validate func(now, old *corev1.Pod) field.ErrorList, change func(spec, wanted *corev1.PodSpec)) rest.Resource {
-		return row.Subresource(name, generic.PartOf(pods, name, generic.Strategy[*corev1.Pod]{
+		return row.Subresource(name, generic.SubresourceOf(pods, name, generic.Strategy[*corev1.Pod]{
 			Default: defaults.Pod,
 			PrepareForUpdate: func(pod, old *corev1.Pod) {
 				wanted, before := pod.Spec, old.DeepCopy()

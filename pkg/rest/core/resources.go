@@ -59,7 +59,7 @@ type Config struct {
 
 // Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
-	b := generic.Base{Objects: c.Objects, Turns: &generic.Turns{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
+	b := generic.Base{Objects: c.Objects, Locks: &generic.KeyLocks{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b, c)
 	podRows, secretRows, endpointsRows := podRows(b, nodes, c), secrets.Rows(b), endpointsRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)
@@ -76,7 +76,7 @@ func getterIn(rows []rest.Resource, name string) rest.Getter {
 // coreRow returns the row of a kind of the group without a name.
 func coreRow(kind, name string, stored api.Kind, printer printers.Printer, shortNames ...string) rest.Resource {
 	row := rest.InNamespaces(coreGroup, kind, name, printer, shortNames...)
-	row.Stored = stored
+	row.StoredKind = stored
 	return row
 }
 

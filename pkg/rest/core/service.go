@@ -25,7 +25,7 @@ func serviceRows(b generic.Base, c Config, pods, endpoints rest.Getter) []rest.R
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
 	proxy := connecting(row, "proxy", "ServiceProxyOptions", serviceProxy{services, endpoints, pods, c.Proxied})
-	return []rest.Resource{row.With(services), proxy, row.Subresource("status", generic.PartOf(services, "status", generic.Strategy[*corev1.Service]{
+	return []rest.Resource{row.With(services), proxy, row.Subresource("status", generic.SubresourceOf(services, "status", generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 		Resets:           fieldmanager.Fields{"spec"},
 	}))}

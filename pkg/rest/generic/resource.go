@@ -78,7 +78,7 @@ func (r Resource[T]) Build(b Base) (*Store[T], []rest.Resource) {
 		rows = append(rows, ScaleRow(r.Row, store, r.Scale.by()))
 	}
 	if r.has(status) {
-		rows = append(rows, r.Row.Subresource("status", PartOf(store, "status", r.statusStrategy())))
+		rows = append(rows, r.Row.Subresource("status", SubresourceOf(store, "status", r.statusStrategy())))
 	}
 	return store, rows
 }
@@ -173,16 +173,16 @@ func orNothing[T any](prepare func(now, old T)) func(now, old T) {
 	return prepare
 }
 
-// Part is the storage of a subresource. It reads and updates the objects of a store, by a strategy of its own.
-type Part struct {
+// Subresource is the storage of a subresource. It reads and updates the objects of a store, by a strategy of its own.
+type Subresource struct {
 	rest.Getter
 	rest.Updater
 	rest.Applier
 	rest.Defaulter
 }
 
-// PartOf returns the part of a subresource, with a strategy.
-func PartOf[T rest.Object](store *Store[T], subresource string, strategy Strategy[T]) Part {
-	own := store.Part(subresource, strategy)
-	return Part{own, own, own, own}
+// SubresourceOf returns the storage of a subresource, with a strategy.
+func SubresourceOf[T rest.Object](store *Store[T], subresource string, strategy Strategy[T]) Subresource {
+	own := store.Subresource(subresource, strategy)
+	return Subresource{own, own, own, own}
 }

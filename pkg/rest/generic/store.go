@@ -21,7 +21,7 @@ import (
 // Base has the dependencies that the stores of a table share.
 type Base struct {
 	Objects storage.Interface
-	Turns   *Turns
+	Locks   *KeyLocks
 	Now     func() time.Time
 	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
 	IgnoreDependents bool
@@ -67,7 +67,7 @@ func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T])
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can
 // find objects by them. Labels of some kinds of June 2014 have another meaning.
 func (s *Store[T]) labelled() bool {
-	switch s.row.Stored {
+	switch s.row.StoredKind {
 	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return false
 	}
@@ -81,8 +81,8 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	return &own
 }
 
-// Part returns a store of the same objects for a subresource, with a strategy. Its fields for selectors are those of the store.
-func (s *Store[T]) Part(subresource string, strategy Strategy[T]) *Store[T] {
+// Subresource returns a store of the same objects for a subresource, with a strategy. Its fields for selectors are those of the store.
+func (s *Store[T]) Subresource(subresource string, strategy Strategy[T]) *Store[T] {
 	strategy.Fields = s.Strategy.Fields
 	part := s.With(strategy)
 	part.managers = fieldmanager.New(s.row, subresource, strategy.Resets, strategy.Sets)
@@ -117,7 +117,7 @@ func (s *Store[T]) Default(object rest.Object) {
 
 // key returns the key of a stored object.
 func (s *Store[T]) key(of rest.Key) api.Key {
-	return api.Key{Kind: s.row.Stored, Namespace: of.Namespace, ID: of.Name}
+	return api.Key{Kind: s.row.StoredKind, Namespace: of.Namespace, ID: of.Name}
 }
 
 // isHeld reports whether an object stays when it is deleted without a grace period.
@@ -126,7 +126,7 @@ func (s *Store[T]) isHeld(object T) bool {
 }
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
-	return rest.Stored(s.Codec, stored)
+	return rest.StoredAnswer(s.Codec, stored)
 }
 
 // Apply implements rest.Applier.
@@ -225,15 +225,15 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 	return internal, nil
 }
 
-// AtOnce is a store that updates its cache before it acknowledges a change, for objects by which the server decides from
+// FreshCache is a store that updates its cache before it acknowledges a change, for objects by which the server decides from
 // its cache, such as roles and quotas: its next decision obeys what it has acknowledged. That costs one more call of the
 // store for each change. The caches of other servers follow soon. It is safe for concurrent use.
-type AtOnce struct{ storage.Interface }
+type FreshCache struct{ storage.Interface }
 
-var _ storage.Clock = AtOnce{}
+var _ storage.Clock = FreshCache{}
 
 // Commit implements storage.Interface.
-func (a AtOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+func (a FreshCache) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	written, err := a.Interface.Commit(changes...)
 	if err == nil {
 		_, _ = a.Version() // a cache is never older than what was read; if that fails, it follows a moment later
@@ -242,4 +242,4 @@ func (a AtOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 }
 
 // Now implements storage.Clock.
-func (a AtOnce) Now() time.Time { return storage.ClockOf(a.Interface)() }
+func (a FreshCache) Now() time.Time { return storage.ClockOf(a.Interface)() }

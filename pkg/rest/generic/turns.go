@@ -9,12 +9,12 @@ import (
 )
 
 // turnTime bounds how long a writer waits for its turn.
-const turnTime = 2 * time.Second
+const lockTimeout = 2 * time.Second
 
 // Turns serializes the writers of an object within a process. No write is lost without
 // it, because each is conditional on the version that it has read; but of many concurrent
 // writers, all but one would retry again and again. It is safe for concurrent use.
-type Turns struct {
+type KeyLocks struct {
 	mu     sync.Mutex // guards queues
 	queues map[api.Key]*queue
 }
@@ -26,9 +26,9 @@ type queue struct {
 
 // take waits for the turn of an object, and returns a function that releases it. After
 // turnTime, or when the context ends, the caller proceeds without the turn.
-func (t *Turns) take(ctx context.Context, own api.Key) (done func()) {
+func (t *KeyLocks) lock(ctx context.Context, own api.Key) (done func()) {
 	q := t.join(own)
-	late := time.NewTimer(turnTime)
+	late := time.NewTimer(lockTimeout)
 	defer late.Stop()
 	select {
 	case q.turn <- struct{}{}:
@@ -42,7 +42,7 @@ func (t *Turns) take(ctx context.Context, own api.Key) (done func()) {
 	return func() { t.leave(own, q) }
 }
 
-func (t *Turns) join(own api.Key) *queue {
+func (t *KeyLocks) join(own api.Key) *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q := t.queues[own]
@@ -57,7 +57,7 @@ func (t *Turns) join(own api.Key) *queue {
 	return q
 }
 
-func (t *Turns) leave(own api.Key, q *queue) {
+func (t *KeyLocks) leave(own api.Key, q *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q.writers--; q.writers == 0 {

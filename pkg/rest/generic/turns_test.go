@@ -14,12 +14,12 @@ import (
 func TestTheWritersOfAnObjectTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var turns KeyLocks
 		order := make(chan int, 3) // those that have had the turn
-		done := turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))
+		done := turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "web"))
 		for writer := range 3 {
 			go func() {
-				defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+				defer turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
 				order <- writer
 				time.Sleep(time.Second / 2)
 			}()
@@ -40,11 +40,11 @@ func TestTheWritersOfAnObjectTakeTurns(t *testing.T) {
 func TestTheWritersOfOtherObjectsDoNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var turns KeyLocks
 		began := time.Now()
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "db"))()
-		defer turns.take(t.Context(), api.DefaultKey(api.ServiceKind, "web"))()
+		defer turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+		defer turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "db"))()
+		defer turns.lock(t.Context(), api.DefaultKey(api.ServiceKind, "web"))()
 		assert.Equal(t, began, time.Now())
 	})
 }
@@ -52,21 +52,21 @@ func TestTheWritersOfOtherObjectsDoNotWait(t *testing.T) {
 func TestAWriterDoesNotWaitForItsTurnForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var turns KeyLocks
 		defer assertForgotten(t, &turns)
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+		defer turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
 		began := time.Now()
-		turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
-		assert.Equal(t, turnTime, time.Since(began))
+		turns.lock(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+		assert.Equal(t, lockTimeout, time.Since(began))
 
 		gone, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		turns.take(gone, api.DefaultKey(api.TaskKind, "web"))()
-		assert.Equal(t, turnTime+time.Second, time.Since(began))
+		turns.lock(gone, api.DefaultKey(api.TaskKind, "web"))()
+		assert.Equal(t, lockTimeout+time.Second, time.Since(began))
 	})
 }
 
-func assertForgotten(t *testing.T, turns *Turns) {
+func assertForgotten(t *testing.T, turns *KeyLocks) {
 	t.Helper()
 	turns.mu.Lock()
 	defer turns.mu.Unlock()

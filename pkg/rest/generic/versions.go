@@ -28,7 +28,7 @@ func RowsIn[T interface {
 	store.AnswersDeleted = k.AnswersDeleted
 	rows := []rest.Resource{row.With(store)}
 	if k.has(status) {
-		rows = append(rows, row.Subresource("status", PartOf(store, "status", inVersion[T](row.GroupVersion, k.statusStrategy()))))
+		rows = append(rows, row.Subresource("status", SubresourceOf(store, "status", inVersion[T](row.GroupVersion, k.statusStrategy()))))
 	}
 	return rows
 }

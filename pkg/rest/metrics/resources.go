@@ -50,7 +50,7 @@ func Resources(c Config) []rest.Resource {
 	nodes := rest.ClusterScoped(group, "NodeMetrics", "nodes", printers.NodeMetrics).With(usages[*corev1.Node]{"NodeMetrics", c.Nodes, c.ofNodes})
 	pods := rest.InNamespaces(group, "PodMetrics", "pods", printers.PodMetrics).With(usages[*corev1.Pod]{"PodMetrics", c.Pods, c.ofPods})
 	for _, row := range []*rest.Resource{&nodes, &pods} {
-		row.Scheme, row.Stored, row.Singular = scheme, "", "" // as metrics-server has it
+		row.Scheme, row.StoredKind, row.Singular = scheme, "", "" // as metrics-server has it
 	}
 	return []rest.Resource{nodes, pods}
 }

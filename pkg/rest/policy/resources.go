@@ -64,7 +64,7 @@ type Budgets struct {
 
 // Of returns the budgets that select a pod.
 func (b Budgets) Of(pod *corev1.Pod) (all []*policyv1.PodDisruptionBudget, err error) {
-	list, err := b.Objects.List(storage.Selection{Kind: poddisruptionbudgets.Row.Stored, Namespace: pod.Namespace})
+	list, err := b.Objects.List(storage.Selection{Kind: poddisruptionbudgets.Row.StoredKind, Namespace: pod.Namespace})
 	if err != nil {
 		return nil, rest.StatusError(err, poddisruptionbudgets.Row.GroupResource(), "")
 	}

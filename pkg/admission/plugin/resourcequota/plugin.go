@@ -154,7 +154,7 @@ func (p *Plugin) concerned(a *admission.Attributes) ([]*corev1.ResourceQuota, er
 // itself, without admission, so they use nothing.
 func (p *Plugin) rowOf(resource schema.GroupResource) *rest.Resource {
 	for row := range p.catalogs.Rows() {
-		if row.GroupResource() == resource && row.Namespaced && row.Stored != "" && row.Stored != api.EndpointsKind {
+		if row.GroupResource() == resource && row.Namespaced && row.StoredKind != "" && row.StoredKind != api.EndpointsKind {
 			return row
 		}
 	}
