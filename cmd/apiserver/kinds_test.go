@@ -74,7 +74,7 @@ func widgetRow(objects storage.Interface) rest.Resource {
 				return []any{w.Name, w.Spec.Size}
 			},
 		}}
-	return row.With(generic.NewStore(generic.Base{Objects: objects, Locks: &generic.KeyLocks{}, Now: time.Now}, row, generic.Strategy[*Widget]{
+	return row.With(generic.NewStore(generic.Base{Objects: objects, Now: time.Now}, row, generic.Strategy[*Widget]{
 		Default:  func(w *Widget) { w.Spec.Size = max(w.Spec.Size, 1) },
 		Validate: validateWidget, ValidateUpdate: func(w, _ *Widget) field.ErrorList { return validateWidget(w) },
 	}))

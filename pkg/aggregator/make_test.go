@@ -51,7 +51,7 @@ func open(t testing.TB) *front { return openWaiting(t, time.Minute) }
 func openWaiting(t testing.TB, timeout time.Duration) *front {
 	f := &front{Door: Open(t), authority: certtest.Authority(t, "authority"), t: t}
 	proxy := f.authority.Client(t, "proxy", nil)
-	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Locks: &generic.KeyLocks{}, Now: func() time.Time { return Now }})
+	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Now: func() time.Time { return Now }})
 	own := &rest.Catalog{}
 	own.Install(rows...)
 	reader := reader{f}

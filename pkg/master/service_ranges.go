@@ -24,7 +24,7 @@ func (m *Master) withRanges(store storage.Interface) storage.Interface {
 
 // base returns what the stores of built-in kinds without rules of their own share.
 func (m *Master) base() generic.Base {
-	return generic.Base{Objects: m.lifecycle, Locks: &generic.KeyLocks{}, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
+	return generic.Base{Objects: m.lifecycle, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
 }
 
 // addServiceRanges lets a link create the object of the range, and repair what services hold.

@@ -95,7 +95,7 @@ func (n namespaces) Delete(ctx context.Context, key rest.Key, options rest.Delet
 // BootstrapNamespaces creates the namespaces that every server has, unless they exist. It is safe to run on several
 // servers at once.
 func BootstrapNamespaces(ctx context.Context, objects storage.Interface, now func() time.Time) error {
-	namespaces := namespaceRows(generic.Base{Objects: objects, Locks: &generic.KeyLocks{}, Now: now})[0].Storage.(namespaces)
+	namespaces := namespaceRows(generic.Base{Objects: objects, Now: now})[0].Storage.(namespaces)
 	var errs []error
 	for _, name := range append(slices.Clone(immortal), corev1.NamespaceNodeLease) {
 		if err := namespaces.store.Ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {

@@ -59,7 +59,7 @@ type Config struct {
 
 // Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
-	b := generic.Base{Objects: c.Objects, Locks: &generic.KeyLocks{}, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
+	b := generic.Base{Objects: c.Objects, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, nodes := nodeRows(b, c)
 	podRows, secretRows, endpointsRows := podRows(b, nodes, c), secrets.Rows(b), endpointsRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), nodes)

@@ -16,12 +16,12 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/keylocks"
 )
 
 // Base has the dependencies that the stores of a table share.
 type Base struct {
 	Objects storage.Interface
-	Locks   *KeyLocks
 	Now     func() time.Time
 	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
 	IgnoreDependents bool
@@ -51,6 +51,7 @@ type Store[T rest.Object] struct {
 	AnswersDeleted bool
 
 	row      rest.Resource
+	locks    *keylocks.Locks[rest.Key] // of objects: see lock
 	managers *fieldmanager.Manager
 	resource schema.GroupResource
 	invalid  schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
@@ -59,7 +60,7 @@ type Store[T rest.Object] struct {
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
+		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, locks: &keylocks.Locks[rest.Key]{}, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
 		resource: row.GroupResource(), invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
@@ -72,6 +73,16 @@ func (s *Store[T]) labelled() bool {
 		return false
 	}
 	return true
+}
+
+// lockTimeout bounds how long a writer waits for the others of its object.
+const lockTimeout = 2 * time.Second
+
+// lock lets the writers of an object within a process wait for each other. No write is lost without it, because each is
+// conditional on the version that it has read; but of many concurrent writers, all but one would retry again and again.
+func (s *Store[T]) lock(ctx context.Context, key rest.Key) (unlock func()) {
+	unlock, _ = s.locks.Lock(ctx, key, lockTimeout)
+	return unlock
 }
 
 // With returns a store of the same objects with another strategy.

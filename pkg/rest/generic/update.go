@@ -27,7 +27,7 @@ var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing h
 // Update implements rest.Updater. If another writer changes the object meanwhile, change is applied
 // to the new version.
 func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	defer s.Locks.lock(ctx, s.key(key))()
+	defer s.lock(ctx, key)()
 	for {
 		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {

@@ -30,6 +30,7 @@ import (
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/keylocks"
 )
 
 // Name is the name of the plugin.
@@ -51,8 +52,8 @@ type Plugin struct {
 	objects  storage.Interface
 	catalogs rest.Catalogs
 	quotas   *plugin.Objects[*corev1.ResourceQuota]
-	patience time.Duration // how long a request waits for its turn
-	turns    turns
+	patience time.Duration           // how long a request waits for its turn
+	locks    keylocks.Locks[api.Key] // of quotas: see lock
 	measures measures
 }
 
@@ -64,7 +65,7 @@ var (
 
 // New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	return &Plugin{Operations: admission.Writes, Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
+	return &Plugin{Operations: admission.Writes, Now: time.Now, patience: maxWait}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
 }
 
 // SetObjects implements plugin.WantsObjects.
