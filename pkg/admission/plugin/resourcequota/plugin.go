@@ -59,7 +59,7 @@ type Plugin struct {
 
 var (
 	_ admission.ValidationInterface = (*Plugin)(nil)
-	_ admission.Idler               = (*Plugin)(nil)
+	_ admission.SkipsNamespaces     = (*Plugin)(nil)
 	_ plugin.WantsObjects           = (*Plugin)(nil)
 )
 
@@ -74,7 +74,7 @@ func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.C
 	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
 }
 
-// Idle implements admission.Idler.
+// Idle implements admission.SkipsNamespaces.
 func (p *Plugin) Idle(namespace string) bool { return namespace == "" || p.quotas.None(namespace) }
 
 // demand is an object to be stored, and what it needs of quotas.
