@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -117,66 +115,4 @@ var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 func quotaRows(b generic.Base) []rest.Resource {
 	b.Objects = generic.FreshCache{Interface: b.Objects}
 	return append(limitRanges.Rows(b), resourceQuotas.Rows(b)...)
-}
-
-// eventRows returns the row of events. They expire a TTL after their last change.
-func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
-	row := coreRow("Event", "events", "events", printers.Events, "ev")
-	b.Objects = storage.WithTTL(b.Objects, ttl)
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
-		Validate:            validation.ValidateEventCreate,
-		ValidateUpdate:      validation.ValidateEvent,
-		AllowCreateOnUpdate: true,
-		Dependents:          generic.None,
-		Fields:              eventFields,
-	}))}
-}
-
-func eventFields(event *corev1.Event) fields.Set {
-	object := event.InvolvedObject
-	return fields.Set{
-		"involvedObject.kind":            object.Kind,
-		"involvedObject.namespace":       object.Namespace,
-		"involvedObject.name":            object.Name,
-		"involvedObject.uid":             string(object.UID),
-		"involvedObject.apiVersion":      object.APIVersion,
-		"involvedObject.resourceVersion": object.ResourceVersion,
-		"involvedObject.fieldPath":       object.FieldPath,
-		"reason":                         event.Reason,
-		"reportingComponent":             event.ReportingController,
-		"source":                         cmp.Or(event.Source.Component, event.ReportingController),
-		"type":                           event.Type,
-	}
-}
-
-func endpointsRows(b generic.Base) []rest.Resource {
-	row := coreRow("Endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
-	row.Warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Endpoints]{
-		Default: defaults.Endpoints,
-		Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
-			return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)
-		},
-		ValidateUpdate: func(endpoints, old *corev1.Endpoints) field.ErrorList {
-			return append(validation.ValidateEndpointsUpdate(endpoints, old), checkPairs(endpoints)...)
-		},
-		AllowCreateOnUpdate: true,
-	}))}
-}
-
-// maxPairs bounds the number of pairs of an address and a port in endpoints.
-const maxPairs = 20_000
-
-// checkPairs returns an error for endpoints with too many pairs. June 2014 stores each pair, and
-// a body of ordinary size may have a thousand million.
-func checkPairs(endpoints *corev1.Endpoints) field.ErrorList {
-	pairs, entries := 0, 0
-	for _, subset := range endpoints.Subsets {
-		pairs += len(subset.Addresses) * len(subset.Ports)
-		entries += len(subset.Addresses) + len(subset.Ports)
-	}
-	if pairs > max(maxPairs, entries) {
-		return field.ErrorList{field.TooMany(field.NewPath("subsets"), pairs, maxPairs)}
-	}
-	return nil
 }

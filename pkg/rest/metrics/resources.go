@@ -20,14 +20,14 @@ import (
 
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/generic"
 )
 
 // Config has the dependencies of the resources.
 type Config struct {
 	Nodes, Pods Objects       // what is measured: nodes and pods of core/v1
-	Kubelets    core.Kubelets // nil for none
+	Kubelets    connect.Kubelets // nil for none
 }
 
 // Objects is the storage of a kind.
