@@ -17,6 +17,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/storage"
 )
@@ -206,7 +207,7 @@ func Deletable(rows []*Resource) (resources []metav1.APIResource) {
 // storageVersionHash identifies the version in which objects are stored: when it
 // changes, they must be rewritten.
 func (r *Resource) storageVersionHash() string {
-	stored := v1.StoredAs(r.Kind, r.Types())
+	stored := versions.StoredAs(r.Kind, r.Types())
 	if r.Untyped.Codec != nil {
 		stored.Version = r.Untyped.Version
 	}

@@ -14,6 +14,7 @@ import (
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core/components"
 	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/policy"
@@ -41,7 +42,7 @@ type Config struct {
 	Proxied  http.RoundTripper // of requests that are sent on to pods, services and nodes; it speaks HTTP/1.1 only
 	Budgets  *policy.Budgets   // of the disruptions of pods; nil for none
 	// Components are the programs of whose health the server tells.
-	Components []Component
+	Components []components.Component
 	// Issuer signs the tokens of service accounts; nil if there are none.
 	Issuer *serviceaccount.Issuer
 	// IgnoreDependents is that of generic.Base.
@@ -54,7 +55,7 @@ func Resources(c Config) []rest.Resource {
 	nodeRows, network := nodeRows(b, c)
 	podRows, secretRows, endpointsRows := podRows(b, network, c), secrets.Rows(b), endpointsRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), network.Nodes)
-	return slices.Concat(componentRows(c.Components), configMaps.Rows(b), endpointsRows, eventRows(b, c.EventTTL), quotaRows(b), namespaceRows(b), nodeRows,
+	return slices.Concat(components.Rows(c.Components), configMaps.Rows(b), endpointsRows, eventRows(b, c.EventTTL), quotaRows(b), namespaceRows(b), nodeRows,
 		podRows, podTemplates.Rows(b), controllers.Rows(b), secretRows, accountRows, serviceRows(b, network, getterIn(podRows, "pods"), getterIn(endpointsRows, "endpoints")))
 }
 

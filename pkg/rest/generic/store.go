@@ -13,6 +13,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
@@ -61,7 +62,7 @@ type Store[T rest.Object] struct {
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
 		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, locks: &keylocks.Locks[rest.Key]{}, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
-		resource: row.GroupResource(), invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(),
+		resource: row.GroupResource(), invalid: versions.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 
 // Config has the dependencies of the resources.
 type Config struct {
-	Nodes, Pods Objects       // what is measured: nodes and pods of core/v1
+	Nodes, Pods Objects          // what is measured: nodes and pods of core/v1
 	Kubelets    connect.Kubelets // nil for none
 }
 

@@ -1,4 +1,5 @@
-package core
+// Package components serves the component statuses: whether the programs of a cluster are healthy.
+package components
 
 import (
 	"context"
@@ -31,17 +32,18 @@ type Component struct {
 // componentTimeout bounds how long a client waits for the programs.
 const componentTimeout = 2 * time.Second
 
-func componentRows(all []Component) []rest.Resource {
-	row := coreRow("ComponentStatus", "componentstatuses", "", printers.Components, "cs")
-	row.Namespaced, row.Warning = false, "v1 ComponentStatus is deprecated in v1.19+"
-	return []rest.Resource{row.With(components(all))}
+// Rows returns the row of component statuses.
+func Rows(all []Component) []rest.Resource {
+	row := rest.ClusterScoped(corev1.SchemeGroupVersion, "ComponentStatus", "componentstatuses", printers.Components, "cs")
+	row.StoredKind, row.Warning = "", "v1 ComponentStatus is deprecated in v1.19+"
+	return []rest.Resource{row.With(statuses(all))}
 }
 
-// components is the storage of component statuses: programs are asked when a client wants to know.
-type components []Component
+// statuses is the storage of component statuses: programs are asked when a client wants to know.
+type statuses []Component
 
 // Get implements rest.Getter.
-func (c components) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
+func (c statuses) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
 	for _, one := range c {
 		if one.Name == key.Name {
 			return rest.MakeAnswer(one.status(ctx)), nil
@@ -51,7 +53,7 @@ func (c components) Get(ctx context.Context, key rest.Key) (rest.Answer, error) 
 }
 
 // List implements rest.Lister. It asks all programs at once.
-func (c components) List(ctx context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
+func (c statuses) List(ctx context.Context, _ string, options rest.ListOptions) (*rest.List, error) {
 	if err := options.OnlyFields(fields.Set{"metadata.name": ""}); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (c components) List(ctx context.Context, _ string, options rest.ListOptions
 		group.Go(func() { statuses[i] = one.status(ctx) })
 	}
 	group.Wait()
-	return rest.MakeList(coreGroup.WithKind("ComponentStatus"), 0, statuses), nil
+	return rest.MakeList(corev1.SchemeGroupVersion.WithKind("ComponentStatus"), 0, statuses), nil
 }
 
 func (c Component) status(ctx context.Context) *corev1.ComponentStatus {
@@ -84,9 +86,9 @@ func (c Component) status(ctx context.Context) *corev1.ComponentStatus {
 // mostHealth bounds what is read of an answer about health.
 const mostHealth = 10 << 10
 
-// NewComponent returns a program that tells its health at a URL. Only whether it answers is of interest, so its
+// New returns a program that tells its health at a URL. Only whether it answers is of interest, so its
 // certificate is not verified, as by today's server. Redirects are not followed.
-func NewComponent(name, url string) Component {
+func New(name, url string) Component {
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
