@@ -2,7 +2,9 @@ package v1
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +12,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api/v1/versions"
@@ -32,7 +35,7 @@ func TestAKindIsStoredInOneOfItsVersions(t *testing.T) {
 
 	_, err := versions.ToStored(&corev1.Pod{})
 	require.EqualError(t, err, "no kind is registered for the type v1.Pod")
-	_, err = FromStored(&autoscalingv2.HorizontalPodAutoscaler{}, schema.GroupVersion{Group: "autoscaling", Version: "v7"})
+	_, err = versions.FromStored(&autoscalingv2.HorizontalPodAutoscaler{}, schema.GroupVersion{Group: "autoscaling", Version: "v7"})
 	require.EqualError(t, err, `no kind "HorizontalPodAutoscaler" is registered for version "autoscaling/v7"`)
 }
 
@@ -40,8 +43,10 @@ func TestAKindIsStoredInOneOfItsVersions(t *testing.T) {
 // v1 has another one.
 func makeAutoscaler(t testing.TB, seed int64) *autoscalingv2.HorizontalPodAutoscaler {
 	v2 := makeV1(t, "HorizontalPodAutoscaler", seed).(*autoscalingv2.HorizontalPodAutoscaler)
-	v2.Annotations = withoutV2(v2.Annotations)
-	v2.Spec.Metrics = slices.DeleteFunc(v2.Spec.Metrics, isCPUUtilization)
+	maps.DeleteFunc(v2.Annotations, func(name, _ string) bool { return strings.HasPrefix(name, "autoscaling.alpha.kubernetes.io/") })
+	v2.Spec.Metrics = slices.DeleteFunc(v2.Spec.Metrics, func(metric autoscalingv2.MetricSpec) bool {
+		return metric.Resource != nil && equality.Semantic.DeepEqual(metric, cpuUtilization(metric.Resource.Target.AverageUtilization))
+	})
 	if len(v2.Status.CurrentMetrics) == 0 {
 		v2.Status.CurrentMetrics = nil // null in JSON, which v1 does not tell from none
 	}
@@ -49,6 +54,11 @@ func makeAutoscaler(t testing.TB, seed int64) *autoscalingv2.HorizontalPodAutosc
 		v2.Spec.Metrics = append(v2.Spec.Metrics, cpuUtilization(new(int32(seed))))
 	}
 	return v2
+}
+
+func cpuUtilization(percent *int32) autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU,
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: percent}}}
 }
 
 func FuzzAnAutoscalerThatIsPutInV1IsKeptWhole(f *testing.F) {
