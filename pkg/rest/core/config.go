@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/limits"
 	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
@@ -97,14 +98,14 @@ var controllers = generic.Resource[*corev1.ReplicationController]{
 var limitRanges = generic.Resource[*corev1.LimitRange]{
 	Row:                 coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
 	Default:             defaults.LimitRange,
-	Validate:            validation.LimitRange,
+	Validate:            limits.LimitRange,
 	AllowCreateOnUpdate: true,
 }
 
 var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 	Row:            coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota"),
-	Validate:       validation.ResourceQuota,
-	ValidateStatus: validation.ResourceQuotaStatus,
+	Validate:       limits.ResourceQuota,
+	ValidateStatus: limits.ResourceQuotaStatus,
 	AnswersDeleted: true,
 	Remove: func(key api.Key, version uint64) []storage.Change {
 		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}
