@@ -46,7 +46,7 @@ func (d *doors) admitBy(plugin admission.Interface) {
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(d.t, err)
 	d.Today.Admission = chain
-	d.June2014.Admission = &v1door.Door{Chain: chain, Objects: d.Stores.Objects}
+	d.June2014.Admission = &v1door.Admission{Chain: chain, Objects: d.Stores.Objects}
 }
 
 // changeable are objects x of the resources that can be changed, by the collection's path.

@@ -64,7 +64,7 @@ func widgetRow(objects storage.Interface) rest.Resource {
 	types := runtime.NewScheme()
 	types.AddKnownTypes(widgetVersion, &Widget{}, &WidgetList{})
 	row := rest.Resource{GroupVersion: widgetVersion, Kind: widgetVersion.WithKind("Widget"), Name: "widgets", Singular: "widget", ShortNames: []string{"wd"},
-		Namespaced: true, Stored: "widgets.example.com", Scheme: types,
+		Namespaced: true, StoredKind: "widgets.example.com", Scheme: types,
 		Printer: printers.Printer{
 			Columns: func() []metav1.TableColumnDefinition {
 				return []metav1.TableColumnDefinition{{Name: "Name", Type: "string", Format: "name"}, {Name: "Size", Type: "integer"}}
@@ -74,7 +74,7 @@ func widgetRow(objects storage.Interface) rest.Resource {
 				return []any{w.Name, w.Spec.Size}
 			},
 		}}
-	return row.With(generic.NewStore(generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now}, row, generic.Strategy[*Widget]{
+	return row.With(generic.NewStore(generic.Base{Objects: objects, Now: time.Now}, row, generic.Strategy[*Widget]{
 		Default:  func(w *Widget) { w.Spec.Size = max(w.Spec.Size, 1) },
 		Validate: validateWidget, ValidateUpdate: func(w, _ *Widget) field.ErrorList { return validateWidget(w) },
 	}))

@@ -24,13 +24,13 @@ type plugin struct {
 }
 
 func (p plugin) idle(namespace string) bool {
-	idler, ok := p.Interface.(Idler)
-	return ok && idler.Idle(namespace)
+	skips, ok := p.Interface.(SkipsNamespaces)
+	return ok && skips.Idle(namespace)
 }
 
 // ignores reports whether there is nothing to decide about a change.
 func (p plugin) ignores(a *Attributes) bool {
-	if selective, ok := p.Interface.(Selective); ok && !selective.Selects(a.Resource.GroupResource(), a.Subresource) {
+	if selects, ok := p.Interface.(SelectsResources); ok && !selects.Selects(a.Resource.GroupResource(), a.Subresource) {
 		return true
 	}
 	return !p.Handles(a.Operation) || p.idle(a.Namespace)

@@ -31,15 +31,15 @@ type ValidationInterface interface {
 	Validate(ctx context.Context, a *Attributes) error
 }
 
-// Idler is an optional interface of a plugin that decides by what is stored.
-type Idler interface {
+// SkipsNamespaces is an optional interface of a plugin that decides by what is stored.
+type SkipsNamespaces interface {
 	// Idle reports whether there is nothing to decide about changes in a namespace. It is quick.
 	Idle(namespace string) bool
 }
 
-// Selective is an optional interface of a plugin that decides about few resources. It is not called for others, nor
+// SelectsResources is an optional interface of a plugin that decides about few resources. It is not called for others, nor
 // counted in metrics, so that a table of many plugins costs little.
-type Selective interface {
+type SelectsResources interface {
 	// Selects reports whether the plugin decides about changes of a resource, or of a subresource of it. It is quick.
 	Selects(resource schema.GroupResource, subresource string) bool
 }

@@ -32,7 +32,7 @@ var exampleKey = rest.Key{Name: "v1.example.com"}
 
 func newIdle(t *testing.T) *idle {
 	store, own := memory.New(1), &rest.Catalog{}
-	services, rows := apiregistration.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: time.Now})
+	services, rows := apiregistration.Resources(generic.Base{Objects: store, Now: time.Now})
 	own.Install(rows...)
 	s := New(Config{Endpoints: endpoints.New(endpoints.NewConfig(time.Now), own), Services: services, Catalogs: rest.Catalogs{own}, ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: "endpointslices",
 		Timeout: time.Second, Serving: t.Context()})

@@ -51,14 +51,14 @@ func open(t testing.TB) *front { return openWaiting(t, time.Minute) }
 func openWaiting(t testing.TB, timeout time.Duration) *front {
 	f := &front{Door: Open(t), authority: certtest.Authority(t, "authority"), t: t}
 	proxy := f.authority.Client(t, "proxy", nil)
-	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})
+	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Now: func() time.Time { return Now }})
 	own := &rest.Catalog{}
 	own.Install(rows...)
 	reader := reader{f}
 	var serving context.Context
 	serving, f.end = context.WithCancel(t.Context())
 	f.server = aggregator.New(aggregator.Config{Endpoints: endpoints.New(f.Config, own), Services: store, Catalogs: rest.Catalogs{own, f.Catalog}, Reader: reader,
-		Resolve: services.NewResolver(reader, false), ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: f.Catalog.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
+		Resolve: services.NewResolver(reader, false), ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: f.Catalog.Snapshot().Find(discoveryv1.SchemeGroupVersion, "endpointslices").StoredKind,
 		Certificate: func() (*tls.Certificate, error) { return &proxy.Certificate, nil }, Serving: serving, Timeout: timeout})
 	go f.server.Run(t.Context())
 	chain := filters.WithRequestInfo(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

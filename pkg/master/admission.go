@@ -34,15 +34,15 @@ func (m *Master) openAdmission() {
 	})
 	m.admission.Around = m.tracer.Admission(m.metrics.Admission)
 	if chain := m.admission.Only(m.o.Admission.AtFirstDoor); chain != nil {
-		m.June2014.Admission = &v1beta1.Door{Chain: chain, Objects: m.Stores.Objects}
+		m.June2014.Admission = &v1beta1.Admission{Chain: chain, Objects: m.Stores.Objects}
 	}
 }
 
 // readDecisive lets the plugins read once from the store by what they decide, so that no request waits for it.
 func (m *Master) readDecisive() {
 	m.admission.Each(func(_ string, p admission.Interface) {
-		if idler, ok := p.(admission.Idler); ok {
-			idler.Idle(metav1.NamespaceDefault)
+		if one, ok := p.(admission.SkipsNamespaces); ok {
+			one.Idle(metav1.NamespaceDefault)
 		}
 		if reads, ok := p.(plugin.ReadsOnce); ok {
 			_ = reads.ReadOnce() // if that fails, a request reads them

@@ -26,8 +26,8 @@ func (m *Master) createAggregatorServer(next *server.Delegate) *server.Delegate 
 	own.Handle("/version/", server.Version(m.config.Version))
 	services, rows := apiregistration.Resources(m.base())
 	m.aggregator = aggregator.New(aggregator.Config{Endpoints: own, Services: services, Catalogs: m.catalogs, Reader: stored{m}, Resolve: m.resolve(),
-		ServicesKind: m.row(corev1.SchemeGroupVersion, "services").Stored, SlicesKind: m.row(discoveryv1.SchemeGroupVersion, "endpointslices").Stored,
-		EndpointsKind: m.row(corev1.SchemeGroupVersion, "endpoints").Stored,
+		ServicesKind: m.row(corev1.SchemeGroupVersion, "services").StoredKind, SlicesKind: m.row(discoveryv1.SchemeGroupVersion, "endpointslices").StoredKind,
+		EndpointsKind: m.row(corev1.SchemeGroupVersion, "endpoints").StoredKind,
 		Certificate:   m.clientCertificate, Timeout: discoveryTimeout, Serving: m.serving, Around: m.tracer.Work("Aggregator")})
 
 	delegate := &server.Delegate{Name: "aggregator", Server: m.aggregator, Next: next, Checks: []healthz.Check{healthz.Ping}}

@@ -3,18 +3,18 @@ package master
 import (
 	"context"
 
-	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/components"
 )
 
 // components returns the programs of whose health the server tells: etcd if there is one, and two programs where they
 // listen by default, as today's server assumes.
-func (m *Master) components() []core.Component {
-	all := []core.Component{
-		core.NewComponent("controller-manager", "https://127.0.0.1:10257/healthz"),
-		core.NewComponent("scheduler", "https://127.0.0.1:10259/healthz"),
+func (m *Master) components() []components.Component {
+	all := []components.Component{
+		components.New("controller-manager", "https://127.0.0.1:10257/healthz"),
+		components.New("scheduler", "https://127.0.0.1:10259/healthz"),
 	}
 	if healthz := m.Stores.Healthz; healthz != nil {
-		all = append(all, core.Component{Name: "etcd-0", Check: func(context.Context) (string, error) {
+		all = append(all, components.Component{Name: "etcd-0", Check: func(context.Context) (string, error) {
 			_, err := healthz()
 			return "ok", err
 		}})

@@ -57,5 +57,5 @@ func (m *Master) trackJune2014(before *storage.Object, next api.Object) {
 	type tracker interface {
 		Track(before *storage.Object, next api.Object, manager string)
 	}
-	m.catalogs.Stored(next.Key().Kind).Storage.(tracker).Track(before, next, fieldmanager.June2014)
+	m.catalogs.ByStoredKind(next.Key().Kind).Storage.(tracker).Track(before, next, fieldmanager.June2014)
 }

@@ -50,7 +50,7 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 
 // base returns what the stores of built-in kinds without rules of their own share.
 func (m *Master) base() generic.Base {
-	return generic.Base{Objects: m.lifecycle, Turns: &generic.Turns{}, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
+	return generic.Base{Objects: m.lifecycle, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
 }
 
 // row returns a row of the built-in kinds.

@@ -34,7 +34,7 @@ func (s stored) Endpoints(ctx context.Context, namespace, name string) (*corev1.
 
 func (s stored) EndpointSlices(_ context.Context, namespace, service string) (slices []*discoveryv1.EndpointSlice, err error) {
 	row := s.row(discoveryv1.SchemeGroupVersion, "endpointslices")
-	list, err := s.Stores.Objects.List(storage.Selection{Kind: row.Stored, Namespace: namespace}.With(map[string]string{discoveryv1.LabelServiceName: service}))
+	list, err := s.Stores.Objects.List(storage.Selection{Kind: row.StoredKind, Namespace: namespace}.With(map[string]string{discoveryv1.LabelServiceName: service}))
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ type storedAnswer struct {
 	stored *storage.Object
 }
 
-// Stored returns a stored object as an answer.
-func Stored(codec *v1.Codec, object *storage.Object) Answer { return storedAnswer{codec, object} }
+// StoredAnswer returns a stored object as an answer.
+func StoredAnswer(codec *v1.Codec, object *storage.Object) Answer { return storedAnswer{codec, object} }
 
 func (a storedAnswer) Object() (runtime.Object, error) {
 	if a.codec.Converts {

@@ -21,13 +21,13 @@ func TestWhatIsDerivedFromAStoredObjectIsMadeOnceForEachNameAndCodec(t *testing.
 		got, _ := answer.Derived(name, func() ([]byte, error) { return []byte(text), err })
 		return string(got)
 	}
-	assert.Empty(t, derive(Stored(codec, first), "pods", "", errors.New("not now")))
-	assert.Equal(t, "1", derive(Stored(codec, first), "pods", "1", nil), "an error is not kept")
-	assert.Equal(t, "1", derive(Stored(codec, first), "pods", "2", nil))
-	assert.Equal(t, "3", derive(Stored(codec, first), "pods/status", "3", nil))
-	assert.Equal(t, "4", derive(Stored(other, first), "pods", "4", nil))
-	assert.Equal(t, "5", derive(Stored(codec, second), "pods", "5", nil), "another version of the object")
-	assert.Equal(t, "1", derive(Stored(codec, first), "pods", "6", nil))
+	assert.Empty(t, derive(StoredAnswer(codec, first), "pods", "", errors.New("not now")))
+	assert.Equal(t, "1", derive(StoredAnswer(codec, first), "pods", "1", nil), "an error is not kept")
+	assert.Equal(t, "1", derive(StoredAnswer(codec, first), "pods", "2", nil))
+	assert.Equal(t, "3", derive(StoredAnswer(codec, first), "pods/status", "3", nil))
+	assert.Equal(t, "4", derive(StoredAnswer(other, first), "pods", "4", nil))
+	assert.Equal(t, "5", derive(StoredAnswer(codec, second), "pods", "5", nil), "another version of the object")
+	assert.Equal(t, "1", derive(StoredAnswer(codec, first), "pods", "6", nil))
 	for _, text := range []string{"7", "8"} {
 		assert.Equal(t, text, derive(MakeAnswer(&corev1.Pod{}), "pods", text, nil), "nobody shares it")
 	}

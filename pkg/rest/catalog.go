@@ -118,18 +118,18 @@ func firstOfEachKind(rows iter.Seq[*Resource]) iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
 		known := map[api.Kind]bool{"": true} // rows without objects of their own
 		for row := range rows {
-			if !known[row.Stored] && !yield(row) {
+			if !known[row.StoredKind] && !yield(row) {
 				return
 			}
-			known[row.Stored] = true
+			known[row.StoredKind] = true
 		}
 	}
 }
 
-// Stored returns the resource that serves the objects of a stored kind, nil if there is none or the kind is "".
-func (c Catalogs) Stored(kind api.Kind) *Resource {
+// ByStoredKind returns the resource that serves the objects of a stored kind, nil if there is none or the kind is "".
+func (c Catalogs) ByStoredKind(kind api.Kind) *Resource {
 	for row := range c.Rows() {
-		if kind != "" && row.Stored == kind {
+		if kind != "" && row.StoredKind == kind {
 			return row
 		}
 	}

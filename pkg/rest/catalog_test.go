@@ -17,7 +17,7 @@ import (
 var a, b = schema.GroupVersion{Group: "a", Version: "v1"}, schema.GroupVersion{Group: "b", Version: "v1"}
 
 func rowAt(version schema.GroupVersion, name string) Resource {
-	return Resource{GroupVersion: version, Name: name, Stored: api.Kind(name)}
+	return Resource{GroupVersion: version, Name: name, StoredKind: api.Kind(name)}
 }
 
 func namesOf(rows []*Resource) (names []string) {
@@ -51,13 +51,13 @@ func TestTheRowOfAStoredKindIsFoundInAnyCatalog(t *testing.T) {
 	first.Install(rowAt(a, "x"), Resource{GroupVersion: a, Name: "reviews"})
 	second.Install(rowAt(b, "y"))
 	all := Catalogs{&first, &second}
-	assert.Equal(t, schema.GroupResource{Group: "b", Resource: "y"}, all.Stored("y").GroupResource())
-	assert.Nil(t, all.Stored("z"))
-	assert.Nil(t, all.Stored(""), "what is not stored has no kind")
+	assert.Equal(t, schema.GroupResource{Group: "b", Resource: "y"}, all.ByStoredKind("y").GroupResource())
+	assert.Nil(t, all.ByStoredKind("z"))
+	assert.Nil(t, all.ByStoredKind(""), "what is not stored has no kind")
 
 	old := rowAt(schema.GroupVersion{Group: "b", Version: "v0"}, "y")
 	second.Install(old)
-	assert.Equal(t, b, all.Stored("y").GroupVersion, "the version that comes first is preferred")
+	assert.Equal(t, b, all.ByStoredKind("y").GroupVersion, "the version that comes first is preferred")
 	assert.Equal(t, []string{"a/x", "b/y"}, namesOf(slices.Collect(all.StoredRows())))
 }
 

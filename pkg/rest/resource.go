@@ -17,6 +17,7 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/storage"
 )
@@ -31,7 +32,7 @@ type Resource struct {
 	ShortNames   []string
 	Categories   []string
 	Namespaced   bool
-	Stored       api.Kind        // the kind in the store; "" if this row stores no objects of its own
+	StoredKind   api.Kind        // the kind in the store; "" if this row stores no objects of its own
 	Scheme       *runtime.Scheme // has the type of Kind; nil means v1.Scheme
 	Storage      interface{}     // its interfaces are the verbs of the resource
 	Printer      printers.Printer
@@ -75,7 +76,7 @@ func InNamespaces(version schema.GroupVersion, kind, name string, printer printe
 
 // ClusterScoped is InNamespaces for a kind whose objects are in none.
 func ClusterScoped(version schema.GroupVersion, kind, name string, printer printers.Printer, shortNames ...string) Resource {
-	return Resource{GroupVersion: version, Kind: version.WithKind(kind), Name: name, Singular: strings.ToLower(kind), Stored: api.Kind(name),
+	return Resource{GroupVersion: version, Kind: version.WithKind(kind), Name: name, Singular: strings.ToLower(kind), StoredKind: api.Kind(name),
 		Printer: printer, ShortNames: shortNames}
 }
 
@@ -122,7 +123,7 @@ func (r *Resource) Codec() *v1.Codec {
 	if r.Untyped.Codec != nil {
 		return r.Untyped.Codec
 	}
-	return v1.NewCodec(r.Kind, r.Stored, r.Types())
+	return v1.NewCodec(r.Kind, r.StoredKind, r.Types())
 }
 
 // Types returns the scheme that has the types of the kind.
@@ -170,7 +171,7 @@ func (r *Resource) APIResource() metav1.APIResource {
 	if r.Untyped.Codec != nil { // today's server lists them in another order
 		slices.SortStableFunc(resource.Verbs, func(a, b string) int { return cmp.Compare(ownVerbs[a], ownVerbs[b]) })
 	}
-	if r.Stored != "" {
+	if r.StoredKind != "" {
 		resource.StorageVersionHash = r.storageVersionHash()
 	}
 	return resource
@@ -206,7 +207,7 @@ func Deletable(rows []*Resource) (resources []metav1.APIResource) {
 // storageVersionHash identifies the version in which objects are stored: when it
 // changes, they must be rewritten.
 func (r *Resource) storageVersionHash() string {
-	stored := v1.StoredAs(r.Kind, r.Types())
+	stored := versions.StoredAs(r.Kind, r.Types())
 	if r.Untyped.Codec != nil {
 		stored.Version = r.Untyped.Version
 	}

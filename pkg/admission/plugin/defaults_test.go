@@ -66,7 +66,7 @@ func (b *bench) decide(resource schema.GroupVersionResource, subresource string,
 	if old != nil {
 		a.Operation = admission.Update
 	}
-	if !b.Handles(a.Operation) || !b.Interface.(admission.Selective).Selects(resource.GroupResource(), subresource) {
+	if !b.Handles(a.Operation) || !b.Interface.(admission.SelectsResources).Selects(resource.GroupResource(), subresource) {
 		return nil
 	}
 	if mutating, ok := b.Interface.(admission.MutationInterface); ok {

@@ -27,8 +27,8 @@ type limitRanger struct {
 }
 
 var (
-	_ WantsObjects    = (*limitRanger)(nil)
-	_ admission.Idler = (*limitRanger)(nil)
+	_ WantsObjects              = (*limitRanger)(nil)
+	_ admission.SkipsNamespaces = (*limitRanger)(nil)
 )
 
 // NewLimitRanger creates the plugin. It is an admission.Factory.
@@ -41,7 +41,7 @@ func (l *limitRanger) SetObjects(_, untraced storage.Interface, _ rest.Catalogs)
 	l.limits = NewObjects[*corev1.LimitRange](untraced, quota.LimitsKind, corev1.SchemeGroupVersion.WithKind("LimitRange"))
 }
 
-// Idle implements admission.Idler.
+// Idle implements admission.SkipsNamespaces.
 func (l *limitRanger) Idle(namespace string) bool { return l.limits.None(namespace) }
 
 const limitedAnnotation = "kubernetes.io/limit-ranger"

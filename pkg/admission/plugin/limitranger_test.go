@@ -142,8 +142,8 @@ func TestWithoutLimitsInTheNamespaceNothingIsLimited(t *testing.T) {
 	door.Must("POST", Pods, onePod).Into(&pod)
 	assert.Empty(t, pod.Annotations)
 	assert.Empty(t, pod.Spec.Containers[0].Resources.Limits)
-	assert.True(t, ranger.(admission.Idler).Idle("default"))
-	assert.False(t, ranger.(admission.Idler).Idle("other"))
+	assert.True(t, ranger.(admission.SkipsNamespaces).Idle("default"))
+	assert.False(t, ranger.(admission.SkipsNamespaces).Idle("other"))
 }
 
 func TestAnUpdateThatDoesNotChangeResourcesIsNotLimited(t *testing.T) {

@@ -32,14 +32,14 @@ func CheckNoConfiguration(configuration json.RawMessage, kind string) error {
 	return nil
 }
 
-// scope is what a plugin decides about. It implements admission.Interface and admission.Selective.
+// scope is what a plugin decides about. It implements admission.Interface and admission.SelectsResources.
 type scope struct {
 	admission.Operations
 	subresource string
 	resources   []schema.GroupResource
 }
 
-var _ admission.Selective = scope{}
+var _ admission.SelectsResources = scope{}
 
 // The operations of plugins.
 var (
@@ -52,7 +52,7 @@ func on(operations admission.Operations, resources ...schema.GroupResource) scop
 	return scope{Operations: operations, resources: resources}
 }
 
-// Selects implements admission.Selective.
+// Selects implements admission.SelectsResources.
 func (s scope) Selects(resource schema.GroupResource, subresource string) bool {
 	return subresource == s.subresource && slices.Contains(s.resources, resource)
 }

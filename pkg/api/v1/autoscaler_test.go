@@ -2,7 +2,9 @@ package v1
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,8 +12,10 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kube2014/pkg/api/v1/versions"
 )
 
 var (
@@ -22,16 +26,16 @@ var (
 func TestAKindIsStoredInOneOfItsVersions(t *testing.T) {
 	t.Parallel()
 	v2 := autoscalerV2.Kind
-	assert.Equal(t, v2, StoredAs(autoscalerV1.Kind, Scheme))
-	assert.Equal(t, v2, StoredAs(v2, Scheme))
+	assert.Equal(t, v2, versions.StoredAs(autoscalerV1.Kind, Scheme))
+	assert.Equal(t, v2, versions.StoredAs(v2, Scheme))
 	pod := corev1.SchemeGroupVersion.WithKind("Pod")
-	assert.Equal(t, pod, StoredAs(pod, Scheme))
+	assert.Equal(t, pod, versions.StoredAs(pod, Scheme))
 	unknown := schema.GroupVersionKind{Kind: "Unknown"}
-	assert.Equal(t, unknown, StoredAs(unknown, Scheme))
+	assert.Equal(t, unknown, versions.StoredAs(unknown, Scheme))
 
-	_, err := ToStored(&corev1.Pod{})
+	_, err := versions.ToStored(&corev1.Pod{})
 	require.EqualError(t, err, "no kind is registered for the type v1.Pod")
-	_, err = FromStored(&autoscalingv2.HorizontalPodAutoscaler{}, schema.GroupVersion{Group: "autoscaling", Version: "v7"})
+	_, err = versions.FromStored(&autoscalingv2.HorizontalPodAutoscaler{}, schema.GroupVersion{Group: "autoscaling", Version: "v7"})
 	require.EqualError(t, err, `no kind "HorizontalPodAutoscaler" is registered for version "autoscaling/v7"`)
 }
 
@@ -39,8 +43,10 @@ func TestAKindIsStoredInOneOfItsVersions(t *testing.T) {
 // v1 has another one.
 func makeAutoscaler(t testing.TB, seed int64) *autoscalingv2.HorizontalPodAutoscaler {
 	v2 := makeV1(t, "HorizontalPodAutoscaler", seed).(*autoscalingv2.HorizontalPodAutoscaler)
-	v2.Annotations = withoutV2(v2.Annotations)
-	v2.Spec.Metrics = slices.DeleteFunc(v2.Spec.Metrics, isCPUUtilization)
+	maps.DeleteFunc(v2.Annotations, func(name, _ string) bool { return strings.HasPrefix(name, "autoscaling.alpha.kubernetes.io/") })
+	v2.Spec.Metrics = slices.DeleteFunc(v2.Spec.Metrics, func(metric autoscalingv2.MetricSpec) bool {
+		return metric.Resource != nil && equality.Semantic.DeepEqual(metric, cpuUtilization(metric.Resource.Target.AverageUtilization))
+	})
 	if len(v2.Status.CurrentMetrics) == 0 {
 		v2.Status.CurrentMetrics = nil // null in JSON, which v1 does not tell from none
 	}
@@ -48,6 +54,11 @@ func makeAutoscaler(t testing.TB, seed int64) *autoscalingv2.HorizontalPodAutosc
 		v2.Spec.Metrics = append(v2.Spec.Metrics, cpuUtilization(new(int32(seed))))
 	}
 	return v2
+}
+
+func cpuUtilization(percent *int32) autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU,
+		Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: percent}}}
 }
 
 func FuzzAnAutoscalerThatIsPutInV1IsKeptWhole(f *testing.F) {
@@ -73,29 +84,3 @@ func FuzzAnAutoscalerThatIsPutInV1IsKeptWhole(f *testing.F) {
 }
 
 // K93. What kube-apiserver 1.36.3 shows in v1 of the metrics of v2, and what it makes of the same.
-func TestTheMetricsOfV2AreAnnotationsOfV1(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct{ v1, v2 string }{
-		"a resource":   {`{"type":"Resource","resource":{"name":"memory","targetAverageUtilization":70}}`, `{"type":"Resource","resource":{"name":"memory","target":{"type":"Utilization","averageUtilization":70}}}`},
-		"a container":  {`{"type":"ContainerResource","containerResource":{"name":"cpu","targetAverageValue":"1","container":"c"}}`, `{"type":"ContainerResource","containerResource":{"name":"cpu","container":"c","target":{"type":"AverageValue","averageValue":"1"}}}`},
-		"pods":         {`{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"2"}}`, `{"type":"Pods","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"2"}}}`},
-		"an object":    {`{"type":"Object","object":{"target":{"kind":"Service","name":"s"},"metricName":"m","targetValue":"3"}}`, `{"type":"Object","object":{"describedObject":{"kind":"Service","name":"s"},"metric":{"name":"m"},"target":{"type":"Value","value":"3"}}}`},
-		"its average":  {`{"type":"Object","object":{"target":{"kind":"Service","name":"s"},"metricName":"m","targetValue":"0","averageValue":"3"}}`, `{"type":"Object","object":{"describedObject":{"kind":"Service","name":"s"},"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"3"}}}`},
-		"an outer one": {`{"type":"External","external":{"metricName":"m","metricSelector":{"matchLabels":{"a":"b"}},"targetValue":"4"}}`, `{"type":"External","external":{"metric":{"name":"m","selector":{"matchLabels":{"a":"b"}}},"target":{"type":"Value","value":"4"}}}`},
-	} {
-		var want autoscalingv2.MetricSpec
-		require.NoError(t, json.Unmarshal([]byte(row.v2), &want), name)
-		assert.Equal(t, []autoscalingv2.MetricSpec{want}, metricsIn[autoscalingv2.MetricSpec]("["+row.v1+"]", "target"), name)
-	}
-}
-
-func TestAnnotationsThatSayNothingAreIgnored(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", "7", "null", "[null", `{"a":7}`, `[{"resource":{"name":7}}]`} {
-		v1 := autoscalingv1.HorizontalPodAutoscaler{}
-		v1.Annotations = map[string]string{metricsAnnotation: text, measuredAnnotation: text, conditionsAnnotation: "7", behaviorAnnotation: "[]", "a": "b"}
-		v2, err := inAutoscaler(v1)
-		require.NoError(t, err)
-		assert.Equal(t, autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}}, v2, text)
-	}
-}

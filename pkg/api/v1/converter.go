@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/conversion"
+	"kube2014/pkg/api/v1/versions"
 )
 
 // Converter converts the stored objects of one kind. It is safe for concurrent use.
@@ -31,7 +32,7 @@ func NewConverter(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime
 	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return inTwoVersions{one}
 	}
-	if storedKind := StoredAs(kind, scheme); storedKind != kind {
+	if storedKind := versions.StoredAs(kind, scheme); storedKind != kind {
 		return inStoredVersion{one, oneVersion{storedKind, stored, scheme}}
 	}
 	return one
@@ -115,11 +116,11 @@ func (c inStoredVersion) Out(object api.Object) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromStored(stored, c.own.kind.GroupVersion())
+	return versions.FromStored(stored, c.own.kind.GroupVersion())
 }
 
 func (c inStoredVersion) In(object runtime.Object) (api.Object, error) {
-	stored, err := ToStored(object)
+	stored, err := versions.ToStored(object)
 	if err != nil {
 		return nil, err
 	}

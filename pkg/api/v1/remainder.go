@@ -10,6 +10,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/jsoncheck"
 )
 
 // largestMessage is the size in bytes up to which a remainder is a message. Larger JSON may be compressed.
@@ -20,7 +21,7 @@ const largestMessage = 32 << 10
 type restType struct {
 	form                    api.Form
 	isMessage               bool
-	check                   check
+	check                   jsoncheck.Check
 	emptyJSON, emptyMessage []byte
 }
 
@@ -44,7 +45,7 @@ func restTypeOf(of reflect.Type) *restType {
 	if message, ok := empty.(restMessage); ok {
 		fresh.emptyMessage, err = message.Marshal()
 		utilruntime.Must(err)
-		fresh.check, fresh.isMessage = checkOf(of)
+		fresh.check, fresh.isMessage = jsoncheck.Of(of)
 		fresh.form = api.NewForm(func(message []byte) []byte {
 			rest := reflect.New(of.Elem()).Interface().(restMessage)
 			utilruntime.Must(rest.Unmarshal(message)) // we have made it

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/api/v1/jsoncheck"
 )
 
 func TestARemainderIsAMessageOfWhichJSONIsMade(t *testing.T) {
@@ -62,14 +63,14 @@ func TestWhatJSONCannotSayIsNoMessage(t *testing.T) {
 		"broken JSON in a map":           {&revision{Data: map[string]runtime.RawExtension{"a": {Raw: []byte("{")}}}, false},
 		"an object that is not JSON yet": {&revision{Data: map[string]runtime.RawExtension{"a": {Object: &corev1.Pod{}}}}, false},
 	} {
-		check, ok := checkOf(reflect.TypeOf(row.of))
+		check, ok := jsoncheck.Of(reflect.TypeOf(row.of))
 		require.True(t, ok, name)
 		assert.Equal(t, row.ok, check(reflect.ValueOf(row.of)), name)
 	}
 	_, err := inPod(*probe(intstr.IntOrString{Type: 7}))
 	assert.Error(t, err)
 	for _, unknown := range []any{new(float64), new(any), &metav1.LabelSelectorRequirement{}, &struct{ Kind string }{}, &appsv1.StatefulSet{}} {
-		_, ok := checkOf(reflect.TypeOf(unknown))
+		_, ok := jsoncheck.Of(reflect.TypeOf(unknown))
 		assert.Equal(t, reflect.TypeOf(unknown) == reflect.TypeFor[*metav1.LabelSelectorRequirement](), ok)
 	}
 }

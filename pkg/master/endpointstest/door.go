@@ -102,7 +102,7 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	objects := core.NewLifecycle(store, rest.Catalogs{catalog})
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	base := generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: now}
+	base := generic.Base{Objects: objects, Now: now}
 	catalog.Install(reviews.Resources(answers)...)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: now})...)
 	catalog.Install(discovery.Resources(base)...)

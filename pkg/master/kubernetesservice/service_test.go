@@ -37,7 +37,7 @@ func serverAt(store storage.Interface, at string) *Keeper {
 			k.endpoints = row
 		}
 	}
-	k.slices.Resource = discovery.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: time.Now})[0]
+	k.slices.Resource = discovery.Resources(generic.Base{Objects: store, Now: time.Now})[0]
 	return k
 }
 

@@ -37,8 +37,8 @@ func (p Populator) Loops() []func(ctx context.Context) {
 
 func loop[T rest.Object](p Populator, kind node.Kind, version schema.GroupVersion, resource string, of func(T) []node.Relation) func(ctx context.Context) {
 	row := p.Row(version, resource)
-	follow := apply(p.Graph, kind, v1.NewConverter(row.Kind, row.Stored, row.Types()), of)
-	return func(ctx context.Context) { storage.Follow(ctx, p.Objects, row.Stored, follow) }
+	follow := apply(p.Graph, kind, v1.NewConverter(row.Kind, row.StoredKind, row.Types()), of)
+	return func(ctx context.Context) { storage.Follow(ctx, p.Objects, row.StoredKind, follow) }
 }
 
 // apply returns a function for storage.Follow, which applies changes to the graph. Unreadable objects have no relations.

@@ -56,7 +56,7 @@ func Start(t testing.TB) *Server {
 	all := rest.Catalogs{catalog}
 	objects := core.NewLifecycle(store, all)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
-	base := generic.Base{Objects: objects, Turns: &generic.Turns{}, Now: time.Now}
+	base := generic.Base{Objects: objects, Now: time.Now}
 	catalog.Install(slices.Concat(apps.Resources(base), batch.Resources(base), coordination.Resources(base), discovery.Resources(base), volumes.Resources(base),
 		admissionregistration.Resources(base, nil))...)
 	catalog.Install(rbac.Resources(objects, time.Now, nil)...)

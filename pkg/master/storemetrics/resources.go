@@ -40,7 +40,7 @@ func (o Observer) call(operation, prefix, key string) metrics.StoreCall {
 
 // resource returns the resource of a kind, or the kind itself if it is not served.
 func (o Observer) resource(kind api.Kind) schema.GroupResource {
-	if row := o.Catalogs.Stored(kind); row != nil {
+	if row := o.Catalogs.ByStoredKind(kind); row != nil {
 		return row.GroupResource()
 	}
 	return schema.ParseGroupResource(string(kind))
@@ -50,7 +50,7 @@ func (o Observer) resource(kind api.Kind) schema.GroupResource {
 func (o Observer) Cached(of storage.Interface) func() []metrics.Stored {
 	return func() (all []metrics.Stored) {
 		for row := range o.Catalogs.StoredRows() {
-			list, err := of.Cached().List(storage.Selection{Kind: row.Stored})
+			list, err := of.Cached().List(storage.Selection{Kind: row.StoredKind})
 			if err != nil {
 				return nil
 			}

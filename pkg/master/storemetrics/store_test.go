@@ -66,7 +66,7 @@ func observer(m *metrics.Metrics) Observer {
 		api.EndpointsKind: {Resource: "endpoints"}, api.NodeKind: {Resource: "nodes"}, "events": {Resource: "events"},
 		"roles": {Group: "rbac.authorization.k8s.io", Resource: "roles"}, "": {Resource: "namespaces"},
 	} {
-		catalog.Install(rest.Resource{GroupVersion: schema.GroupVersion{Group: resource.Group, Version: "v1"}, Name: resource.Resource, Stored: stored})
+		catalog.Install(rest.Resource{GroupVersion: schema.GroupVersion{Group: resource.Group, Version: "v1"}, Name: resource.Resource, StoredKind: stored})
 	}
 	return Observer{m, rest.Catalogs{catalog}}
 }

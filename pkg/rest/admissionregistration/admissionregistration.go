@@ -21,7 +21,7 @@ import (
 
 // Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
 func Resources(b generic.Base, readers *Readers) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects} // the plugins obey the cache
+	b.Objects = generic.FreshCache{Interface: b.Objects} // the plugins obey the cache
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {
@@ -46,7 +46,7 @@ type built[T rest.Object] struct {
 }
 
 // build builds a kind that warns of the names of objects in files.
-func build[T rest.Object](b generic.Base, kind generic.Kind[T]) built[T] {
+func build[T rest.Object](b generic.Base, kind generic.Resource[T]) built[T] {
 	store, rows := kind.Build(b)
 	store.Strategy.Warnings = func(object, _ T) []string {
 		if !strings.HasSuffix(object.GetName(), static) {
@@ -72,42 +72,42 @@ func (b built[T]) guarded(permission permission) []rest.Resource {
 }
 
 var (
-	validatingPolicy = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicy]{
-		Row:            row("ValidatingAdmissionPolicy", "validatingadmissionpolicies", printers.ValidatingPolicies),
-		Counted:        true,
-		RequireVersion: true,
-		Default:        policies.DefaultValidating,
-		Rules:          policies.CheckValidating,
-		StatusOnly:     true,
-		StatusRules:    policies.CheckStatus,
+	validatingPolicy = generic.Resource[*admissionregistrationv1.ValidatingAdmissionPolicy]{
+		Row:                       row("ValidatingAdmissionPolicy", "validatingadmissionpolicies", printers.ValidatingPolicies),
+		HasGeneration:             true,
+		ForbidUnconditionalUpdate: true,
+		Default:                   policies.DefaultValidating,
+		Validate:                  policies.CheckValidating,
+		StatusOnly:                true,
+		ValidateStatus:            policies.CheckStatus,
 	}
 
-	mutatingPolicy = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicy]{
-		Row:            row("MutatingAdmissionPolicy", "mutatingadmissionpolicies", printers.MutatingPolicies),
-		Counted:        true,
-		RequireVersion: true,
-		Default:        policies.DefaultMutating,
-		Rules:          policies.CheckMutating,
+	mutatingPolicy = generic.Resource[*admissionregistrationv1.MutatingAdmissionPolicy]{
+		Row:                       row("MutatingAdmissionPolicy", "mutatingadmissionpolicies", printers.MutatingPolicies),
+		HasGeneration:             true,
+		ForbidUnconditionalUpdate: true,
+		Default:                   policies.DefaultMutating,
+		Validate:                  policies.CheckMutating,
 	}
 
-	validatingBinding = generic.Kind[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
-		Row:            row("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", printers.ValidatingPolicyBindings),
-		Counted:        true,
-		RequireVersion: true,
+	validatingBinding = generic.Resource[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
+		Row:                       row("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", printers.ValidatingPolicyBindings),
+		HasGeneration:             true,
+		ForbidUnconditionalUpdate: true,
 		Default: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) {
 			policies.DefaultMatch(b.Spec.MatchResources)
 		},
-		Rules: policies.CheckValidatingBinding,
+		Validate: policies.CheckValidatingBinding,
 	}
 
-	mutatingBinding = generic.Kind[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
-		Row:            row("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", printers.MutatingPolicyBindings),
-		Counted:        true,
-		RequireVersion: true,
+	mutatingBinding = generic.Resource[*admissionregistrationv1.MutatingAdmissionPolicyBinding]{
+		Row:                       row("MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", printers.MutatingPolicyBindings),
+		HasGeneration:             true,
+		ForbidUnconditionalUpdate: true,
 		Default: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 			policies.DefaultMatch(b.Spec.MatchResources)
 		},
-		Rules: policies.CheckMutatingBinding,
+		Validate: policies.CheckMutatingBinding,
 	}
 )
 
@@ -137,11 +137,11 @@ var (
 )
 
 // configurations returns the kind of the configurations of webhooks, whose generation counts the changes of these.
-func configurations[T rest.Object](kind, name string, printer printers.Printer, of func(T) []admissionregistrationv1.MutatingWebhook, defaults func(T)) generic.Kind[T] {
+func configurations[T rest.Object](kind, name string, printer printers.Printer, of func(T) []admissionregistrationv1.MutatingWebhook, defaults func(T)) generic.Resource[T] {
 	var none T
-	return generic.Kind[T]{
-		Row:            row(kind, name, printer),
-		RequireVersion: true,
+	return generic.Resource[T]{
+		Row:                       row(kind, name, printer),
+		ForbidUnconditionalUpdate: true,
 		Prepare: func(now, old T) {
 			if rest.Object(old) == rest.Object(none) {
 				now.SetGeneration(1)
@@ -149,7 +149,7 @@ func configurations[T rest.Object](kind, name string, printer printers.Printer, 
 				now.SetGeneration(old.GetGeneration() + 1)
 			}
 		},
-		Default: defaults,
-		Rules:   func(c *check.Errors, now, _ T) { webhooks.Check(c, field.NewPath("webhooks"), of(now)) },
+		Default:  defaults,
+		Validate: func(c *check.Errors, now, _ T) { webhooks.Check(c, field.NewPath("webhooks"), of(now)) },
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func open(t *testing.T, readers *admissionregistration.Readers) *Door {
-	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	return OpenWith(t, admissionregistration.Resources(b, readers)...)
 }
 

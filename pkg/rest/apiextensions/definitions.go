@@ -37,18 +37,18 @@ func NewDefinitions(base generic.Base) Definitions {
 	whole := generic.NewStore(base, row(), strategy)
 	whole.Holds = func(object crd) bool { return object.DeletionTimestamp == nil } // it gets a finalizer first
 	whole.Mark = markDeleted
-	return Definitions{whole, whole.Part("status", statusStrategy)}
+	return Definitions{whole, whole.Subresource("status", statusStrategy)}
 }
 
 func row() rest.Resource {
 	row := rest.ClusterScoped(apiextensionsv1.SchemeGroupVersion, "CustomResourceDefinition", "customresourcedefinitions", printers.Printer{}, "crd", "crds").In("api-extensions")
-	row.Stored, row.Recursive = Kind, true
+	row.StoredKind, row.Recursive = Kind, true
 	return row
 }
 
 // Rows returns the rows of the kind and of its status.
 func (d Definitions) Rows() []rest.Resource {
-	return []rest.Resource{row().With(d.Whole), row().Subresource("status", generic.Part{Getter: d.Status, Updater: d.Status, Applier: d.Status})}
+	return []rest.Resource{row().With(d.Whole), row().Subresource("status", generic.Subresource{Getter: d.Status, Updater: d.Status, Applier: d.Status})}
 }
 
 // markDeleted lets a definition wait until its objects are deleted. As in today's server, it has no grace period then.
@@ -65,8 +65,8 @@ func markDeleted(object crd) {
 }
 
 var strategy = generic.Strategy[crd]{
-	Resets:         fieldmanager.Fields{"status"},
-	RequireVersion: true,
+	Resets:                    fieldmanager.Fields{"status"},
+	ForbidUnconditionalUpdate: true,
 	PrepareForCreate: func(object crd) {
 		object.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 		object.Generation = 1
@@ -94,9 +94,9 @@ var strategy = generic.Strategy[crd]{
 }
 
 var statusStrategy = generic.Strategy[crd]{
-	Resets:         fieldmanager.Fields{"spec"},
-	RequireVersion: true,
-	Default:        strategy.Default,
+	Resets:                    fieldmanager.Fields{"spec"},
+	ForbidUnconditionalUpdate: true,
+	Default:                   strategy.Default,
 	PrepareForUpdate: func(object, old crd) {
 		object.Spec = old.Spec // as in today's server, the metadata may change
 	},

@@ -20,7 +20,7 @@ import (
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 func open(t testing.TB) *Door {
-	base := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	base := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	return OpenWith(t, apiextensions.NewDefinitions(base).Rows()...)
 }
 

@@ -23,7 +23,7 @@ const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 type door struct{ *Door }
 
 func open(t *testing.T) (*apiregistration.Services, door) {
-	services, rows := apiregistration.Resources(generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }})
+	services, rows := apiregistration.Resources(generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})
 	return services, door{OpenWith(t, rows...)}
 }
 

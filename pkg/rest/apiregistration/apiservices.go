@@ -38,19 +38,19 @@ func Resources(b generic.Base) (*Services, []rest.Resource) {
 	return &Services{store, rows[1].Storage.(rest.Updater)}, rows
 }
 
-var apiservices = generic.Kind[*apiregistrationv1.APIService]{
-	Row:            row(),
-	Name:           func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) },
-	Rules:          rules,
-	RequireVersion: true,
-	Default:        func(s *apiregistrationv1.APIService) { apiregistrationv1.SetObjectDefaults_APIService(s) },
+var apiservices = generic.Resource[*apiregistrationv1.APIService]{
+	Row:                       row(),
+	Name:                      func(name string, _ bool) []string { return path.IsValidPathSegmentName(name) },
+	Validate:                  rules,
+	ForbidUnconditionalUpdate: true,
+	Default:                   func(s *apiregistrationv1.APIService) { apiregistrationv1.SetObjectDefaults_APIService(s) },
 	Prepare: func(now, old *apiregistrationv1.APIService) {
 		if now.Spec.Service == nil && (old == nil || old.Spec.Service != nil) {
 			helper.SetAPIServiceCondition(now, helper.NewLocalAvailableAPIServiceCondition())
 		}
 	},
 	StatusOnly: true,
-	StatusRules: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
+	ValidateStatus: func(c *check.Errors, now, _ *apiregistrationv1.APIService) {
 		for _, err := range validation.ValidateAPIServiceStatus(&internal(now).Status, field.NewPath("status")) {
 			c.Add(err)
 		}
@@ -59,7 +59,7 @@ var apiservices = generic.Kind[*apiregistrationv1.APIService]{
 
 func row() rest.Resource {
 	row := rest.ClusterScoped(apiregistrationv1.SchemeGroupVersion, "APIService", "apiservices", printers.APIServices).In("api-extensions")
-	row.Stored = Kind
+	row.StoredKind = Kind
 	return row
 }
 

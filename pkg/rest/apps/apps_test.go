@@ -18,7 +18,7 @@ import (
 func open(t *testing.T) *Door { return openOn(t, memory.New(1)) }
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, apps.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, apps.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-var deployments = generic.Kind[*appsv1.Deployment]{
-	Row:      rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
-	Counted:  true,
-	Warnings: warnings.Deployment,
+var deployments = generic.Resource[*appsv1.Deployment]{
+	Row:           rest.InNamespaces(group, "Deployment", "deployments", printers.Deployments, "deploy").In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.Deployment,
 	Scale: func(o *appsv1.Deployment) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},
@@ -44,7 +44,7 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 		}
 		defaults.PodSpec(&spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, _ *appsv1.Deployment) {
+	Validate: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		spec := &now.Spec
 		selected(c, spec.Selector, &spec.Template, "deployment")
 		running(c, &spec.Template.Spec, "ReplicaSet")
@@ -55,7 +55,7 @@ var deployments = generic.Kind[*appsv1.Deployment]{
 	},
 	PrepareStatus: func(now, old *appsv1.Deployment) { now.Labels = old.Labels },
 	StatusResets:  fieldmanager.Fields{"metadata.labels"},
-	StatusRules: func(c *check.Errors, now, _ *appsv1.Deployment) {
+	ValidateStatus: func(c *check.Errors, now, _ *appsv1.Deployment) {
 		s := &now.Status
 		replicas(c, s.Replicas, count{"updatedReplicas", s.UpdatedReplicas}, count{"readyReplicas", s.ReadyReplicas},
 			count{"availableReplicas", s.AvailableReplicas})
@@ -78,10 +78,10 @@ func deploymentStrategy(c *check.Errors, strategy *appsv1.DeploymentStrategy, at
 	}
 }
 
-var replicasets = generic.Kind[*appsv1.ReplicaSet]{
-	Row:      rest.InNamespaces(group, "ReplicaSet", "replicasets", printers.ReplicaSets, "rs").In("all"),
-	Counted:  true,
-	Warnings: warnings.ReplicaSet,
+var replicasets = generic.Resource[*appsv1.ReplicaSet]{
+	Row:           rest.InNamespaces(group, "ReplicaSet", "replicasets", printers.ReplicaSets, "rs").In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.ReplicaSet,
 	Scale: func(o *appsv1.ReplicaSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},
@@ -89,23 +89,23 @@ var replicasets = generic.Kind[*appsv1.ReplicaSet]{
 		o.Spec.Replicas = cmp.Or(o.Spec.Replicas, new(int32(1)))
 		defaults.PodSpec(&o.Spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
+	Validate: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
 		spec := &now.Spec
 		selected(c, spec.Selector, &spec.Template, "deployment") // not the name of this kind in today's server either
 		running(c, &spec.Template.Spec, "ReplicaSet")
 	},
-	StatusRules: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
+	ValidateStatus: func(c *check.Errors, now, _ *appsv1.ReplicaSet) {
 		s := &now.Status
 		replicas(c, s.Replicas, count{"fullyLabeledReplicas", s.FullyLabeledReplicas}, count{"readyReplicas", s.ReadyReplicas},
 			count{"availableReplicas", s.AvailableReplicas})
 	},
 }
 
-var daemonsets = generic.Kind[*appsv1.DaemonSet]{
-	Row:      rest.InNamespaces(group, "DaemonSet", "daemonsets", printers.DaemonSets, "ds").In("all"),
-	Counted:  true,
-	Warnings: warnings.DaemonSet,
-	Prepare:  countTemplates,
+var daemonsets = generic.Resource[*appsv1.DaemonSet]{
+	Row:           rest.InNamespaces(group, "DaemonSet", "daemonsets", printers.DaemonSets, "ds").In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.DaemonSet,
+	Prepare:       countTemplates,
 	Default: func(o *appsv1.DaemonSet) {
 		spec, strategy := &o.Spec, &o.Spec.UpdateStrategy
 		spec.RevisionHistoryLimit = cmp.Or(spec.RevisionHistoryLimit, new(int32(10)))
@@ -117,7 +117,7 @@ var daemonsets = generic.Kind[*appsv1.DaemonSet]{
 		}
 		defaults.PodSpec(&spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, _ *appsv1.DaemonSet) {
+	Validate: func(c *check.Errors, now, _ *appsv1.DaemonSet) {
 		spec := &now.Spec
 		matching(c, spec.Selector, &spec.Template)
 		notEmpty(c, spec.Selector, "daemonset")

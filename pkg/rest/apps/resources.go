@@ -30,9 +30,9 @@ func Resources(b generic.Base) []rest.Resource {
 	return slices.Concat(controllerrevisions.Rows(b), daemonsets.Rows(b), deployments.Rows(b), replicasets.Rows(b), statefulsets.Rows(b))
 }
 
-var controllerrevisions = generic.Kind[*appsv1.ControllerRevision]{
+var controllerrevisions = generic.Resource[*appsv1.ControllerRevision]{
 	Row: rest.InNamespaces(group, "ControllerRevision", "controllerrevisions", printers.ControllerRevisions),
-	Rules: func(c *check.Errors, now, _ *appsv1.ControllerRevision) {
+	Validate: func(c *check.Errors, now, _ *appsv1.ControllerRevision) {
 		var data map[string]any
 		c.RequiredIf(json.Unmarshal(now.Data.Raw, &data) != nil, field.NewPath("data"), "data must be a valid JSON object")
 	},
@@ -100,11 +100,11 @@ func line(selector *metav1.LabelSelector) string {
 	return valid.String()
 }
 
-var statefulsets = generic.Kind[*appsv1.StatefulSet]{
-	Row:      rest.InNamespaces(group, "StatefulSet", "statefulsets", printers.StatefulSets, "sts").In("all"),
-	Counted:  true,
-	Warnings: warnings.StatefulSet,
-	Name:     apivalidation.NameIsDNSLabel,
+var statefulsets = generic.Resource[*appsv1.StatefulSet]{
+	Row:           rest.InNamespaces(group, "StatefulSet", "statefulsets", printers.StatefulSets, "sts").In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.StatefulSet,
+	Name:          apivalidation.NameIsDNSLabel,
 	Scale: func(o *appsv1.StatefulSet) (**int32, int32, string) {
 		return &o.Spec.Replicas, o.Status.Replicas, line(o.Spec.Selector)
 	},
@@ -137,7 +137,7 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 		}
 		defaults.PodSpec(&spec.Template.Spec)
 	},
-	Rules: func(c *check.Errors, now, old *appsv1.StatefulSet) {
+	Validate: func(c *check.Errors, now, old *appsv1.StatefulSet) {
 		spec := &now.Spec
 		strategy, rolling, at := spec.UpdateStrategy.Type, spec.UpdateStrategy.RollingUpdate, specPath.Child("updateStrategy", "rollingUpdate")
 		c.InvalidIf(strategy == appsv1.OnDeleteStatefulSetStrategyType && rolling != nil, at, rolling, "only allowed for updateStrategy 'RollingUpdate'")
@@ -154,7 +154,7 @@ var statefulsets = generic.Kind[*appsv1.StatefulSet]{
 				"'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
 		}
 	},
-	StatusRules: func(c *check.Errors, now, _ *appsv1.StatefulSet) {
+	ValidateStatus: func(c *check.Errors, now, _ *appsv1.StatefulSet) {
 		s := &now.Status
 		replicas(c, s.Replicas, count{"readyReplicas", s.ReadyReplicas}, count{"currentReplicas", s.CurrentReplicas},
 			count{"updatedReplicas", s.UpdatedReplicas}, count{"availableReplicas", s.AvailableReplicas})

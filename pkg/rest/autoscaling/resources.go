@@ -31,7 +31,7 @@ func Resources(b generic.Base) []rest.Resource {
 	return slices.Concat(horizontalpodautoscalers.Rows(b), generic.RowsIn[*autoscalingv1.HorizontalPodAutoscaler](old, horizontalpodautoscalers, b))
 }
 
-var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
+var horizontalpodautoscalers = generic.Resource[*autoscalingv2.HorizontalPodAutoscaler]{
 	Row: row,
 	Default: func(o *autoscalingv2.HorizontalPodAutoscaler) {
 		spec := &o.Spec
@@ -48,7 +48,7 @@ var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscal
 			spec.Behavior.ScaleDown = defaultRules(spec.Behavior.ScaleDown, all)
 		}
 	},
-	Rules: func(c *check.Errors, now, old *autoscalingv2.HorizontalPodAutoscaler) {
+	Validate: func(c *check.Errors, now, old *autoscalingv2.HorizontalPodAutoscaler) {
 		spec, at, least := &now.Spec, field.NewPath("spec"), int32(1)
 		if old != nil && old.Spec.MinReplicas != nil && *old.Spec.MinReplicas == 0 {
 			least = 0
@@ -70,7 +70,7 @@ var horizontalpodautoscalers = generic.Kind[*autoscalingv2.HorizontalPodAutoscal
 			scalingRules(c, spec.Behavior.ScaleDown, at.Child("behavior", "scaleDown"))
 		}
 	},
-	StatusRules: func(c *check.Errors, now, _ *autoscalingv2.HorizontalPodAutoscaler) {
+	ValidateStatus: func(c *check.Errors, now, _ *autoscalingv2.HorizontalPodAutoscaler) {
 	},
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func open(t *testing.T) *Door {
-	return OpenWith(t, batch.Resources(generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, batch.Resources(generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

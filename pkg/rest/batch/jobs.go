@@ -21,11 +21,11 @@ import (
 	"kube2014/pkg/rest/generic"
 )
 
-var jobs = generic.Kind[*batchv1.Job]{
-	Row:      rest.InNamespaces(group, "Job", "jobs", printers.Jobs).In("all"),
-	Counted:  true,
-	Warnings: warnings.Job,
-	Prepare:  generateSelector,
+var jobs = generic.Resource[*batchv1.Job]{
+	Row:           rest.InNamespaces(group, "Job", "jobs", printers.Jobs).In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.Job,
+	Prepare:       generateSelector,
 	Default: func(o *batchv1.Job) {
 		spec := &o.Spec
 		if spec.Parallelism == nil {
@@ -48,7 +48,7 @@ var jobs = generic.Kind[*batchv1.Job]{
 		spec.ManualSelector = cmp.Or(spec.ManualSelector, new(false))
 		defaultSpec(spec)
 	},
-	Rules: func(c *check.Errors, now, old *batchv1.Job) {
+	Validate: func(c *check.Errors, now, old *batchv1.Job) {
 		generatedSelector(c, now)
 		jobSpec(c, &now.Spec, specPath)
 		at := specPath.Child("selector")

@@ -35,10 +35,10 @@ func Resources(b generic.Base) []rest.Resource {
 // maxCronJobName leaves room in the names of jobs for the time at which they start.
 const maxCronJobName = 52
 
-var cronjobs = generic.Kind[*batchv1.CronJob]{
-	Row:      rest.InNamespaces(group, "CronJob", "cronjobs", printers.CronJobs, "cj").In("all"),
-	Counted:  true,
-	Warnings: warnings.CronJob,
+var cronjobs = generic.Resource[*batchv1.CronJob]{
+	Row:           rest.InNamespaces(group, "CronJob", "cronjobs", printers.CronJobs, "cj").In("all"),
+	HasGeneration: true,
+	Warnings:      warnings.CronJob,
 	Default: func(o *batchv1.CronJob) {
 		spec := &o.Spec
 		spec.ConcurrencyPolicy = cmp.Or(spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
@@ -47,7 +47,7 @@ var cronjobs = generic.Kind[*batchv1.CronJob]{
 		spec.FailedJobsHistoryLimit = cmp.Or(spec.FailedJobsHistoryLimit, new(int32(1)))
 		defaultSpec(&spec.JobTemplate.Spec)
 	},
-	Rules: func(c *check.Errors, now, old *batchv1.CronJob) {
+	Validate: func(c *check.Errors, now, old *batchv1.CronJob) {
 		spec := &now.Spec
 		if at := specPath.Child("schedule"); c.Require(at, spec.Schedule) {
 			scheduleOf(c, at, spec, old != nil && strings.Contains(old.Spec.Schedule, "TZ"))

@@ -21,7 +21,7 @@ import (
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, certificates.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, certificates.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

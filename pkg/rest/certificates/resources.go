@@ -35,7 +35,7 @@ func Resources(b generic.Base) []rest.Resource {
 	kind := requests(b.Now)
 	store, rows := kind.Build(b)
 	rows[0] = kind.Row.With(ofCaller{store})
-	return append(rows, kind.Row.Subresource("approval", generic.PartOf(store, "approval", approval(b.Now))))
+	return append(rows, kind.Row.Subresource("approval", generic.SubresourceOf(store, "approval", approval(b.Now))))
 }
 
 // ofCaller is the storage of requests. Its new objects say who made them.
@@ -54,8 +54,8 @@ func (o ofCaller) Create(ctx context.Context, key rest.Key, object rest.Object, 
 	return o.With(strategy).Create(ctx, key, object, options)
 }
 
-func requests(now func() time.Time) generic.Kind[*certificatesv1.CertificateSigningRequest] {
-	return generic.Kind[*certificatesv1.CertificateSigningRequest]{
+func requests(now func() time.Time) generic.Resource[*certificatesv1.CertificateSigningRequest] {
+	return generic.Resource[*certificatesv1.CertificateSigningRequest]{
 		Row:  rest.ClusterScoped(group, "CertificateSigningRequest", "certificatesigningrequests", printers.CertificateRequests, "csr"),
 		Name: func(string, bool) []string { return nil },
 		Fields: func(o *certificatesv1.CertificateSigningRequest) fields.Set {
@@ -66,14 +66,14 @@ func requests(now func() time.Time) generic.Kind[*certificatesv1.CertificateSign
 				r.Spec = old.Spec
 			}
 		},
-		Rules:        func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) { rules(c, r, old, nothing) },
+		Validate:     func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) { rules(c, r, old, nothing) },
 		Resets:       fieldmanager.Fields{"spec"},
 		StatusResets: fieldmanager.Fields{"status.conditions"},
 		PrepareStatus: func(r, old *certificatesv1.CertificateSigningRequest) {
 			keepDecision(&r.Status, &old.Status)
 			setTimes(&r.Status, &old.Status, now())
 		},
-		StatusRules: func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) {
+		ValidateStatus: func(c *check.Errors, r, old *certificatesv1.CertificateSigningRequest) {
 			rules(c, r, old, theCertificate)
 		},
 	}

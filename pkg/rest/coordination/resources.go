@@ -16,13 +16,13 @@ var group = coordinationv1.SchemeGroupVersion
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource { return leases.Rows(b) }
 
-var leases = generic.Kind[*coordinationv1.Lease]{
+var leases = generic.Resource[*coordinationv1.Lease]{
 	Row:                 rest.InNamespaces(group, "Lease", "leases", printers.Leases),
 	AllowCreateOnUpdate: true,
 	Prepare: func(now, _ *coordinationv1.Lease) {
 		now.Spec.Strategy, now.Spec.PreferredHolder = nil, nil // today's server drops them: no coordinated election is on
 	},
-	Rules: func(c *check.Errors, now, _ *coordinationv1.Lease) {
+	Validate: func(c *check.Errors, now, _ *coordinationv1.Lease) {
 		spec, at := &now.Spec, field.NewPath("spec")
 		if seconds := spec.LeaseDurationSeconds; seconds != nil {
 			c.InvalidIf(*seconds <= 0, at.Child("leaseDurationSeconds"), *seconds, "must be greater than 0")

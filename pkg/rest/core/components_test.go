@@ -14,12 +14,13 @@ import (
 
 	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/components"
 	"kube2014/pkg/storage/memory"
 )
 
 const componentsPath = "/api/v1/componentstatuses"
 
-func withComponents(t *testing.T, all ...core.Component) *Door {
+func withComponents(t *testing.T, all ...components.Component) *Door {
 	return OpenWith(t, core.Resources(core.Config{Objects: memory.New(1), Now: time.Now, Components: all})...)
 }
 
@@ -36,8 +37,8 @@ func TestAComponentTellsItsHealth(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	d := withComponents(t, core.NewComponent("well", server.URL+"/healthz"), core.NewComponent("ill", server.URL+"/ill"), core.NewComponent("moved", server.URL+"/elsewhere"),
-		core.Component{Name: "own", Check: func(context.Context) (string, error) { return "", errors.New("does not answer") }})
+	d := withComponents(t, components.New("well", server.URL+"/healthz"), components.New("ill", server.URL+"/ill"), components.New("moved", server.URL+"/elsewhere"),
+		components.Component{Name: "own", Check: func(context.Context) (string, error) { return "", errors.New("does not answer") }})
 	for name, text := range map[string]string{
 		"well": `"status":"True","message":"ok"`, "ill": `"status":"False","message":"HTTP probe failed with statuscode: 500"`,
 		"moved": `"status":"False","message":"HTTP probe failed with statuscode: 302"`, "own": `"status":"False","message":"does not answer"`,
@@ -63,7 +64,7 @@ func TestAComponentThatDoesNotAnswerDoesNotHoldTheOthersUp(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
-		d := withComponents(t, core.Component{Name: "a", Check: hangs}, core.Component{Name: "b", Check: hangs})
+		d := withComponents(t, components.Component{Name: "a", Check: hangs}, components.Component{Name: "b", Check: hangs})
 		begin := time.Now()
 		text := d.Must("GET", componentsPath, "").Text
 		require.Contains(t, text, context.DeadlineExceeded.Error())

@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"strconv"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -15,6 +13,7 @@ import (
 	"kube2014/pkg/api/v1/defaults"
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/api/v1/validation/check"
+	"kube2014/pkg/api/v1/validation/limits"
 	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/printers"
@@ -24,21 +23,21 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var configMaps = generic.Kind[*corev1.ConfigMap]{
-	Row:     coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm"),
-	Default: defaults.ConfigMap,
-	Rules:   validation.ConfigMap,
+var configMaps = generic.Resource[*corev1.ConfigMap]{
+	Row:      coreRow("ConfigMap", "configmaps", "configmaps", printers.ConfigMaps, "cm"),
+	Default:  defaults.ConfigMap,
+	Validate: validation.ConfigMap,
 }
 
-var secrets = generic.Kind[*corev1.Secret]{
+var secrets = generic.Resource[*corev1.Secret]{
 	Row:      coreRow("Secret", "secrets", "secrets", printers.Secrets),
 	Default:  defaults.Secret,
-	Rules:    validation.Secret,
+	Validate: validation.Secret,
 	Warnings: warnings.Secret,
 	Fields:   func(secret *corev1.Secret) fields.Set { return fields.Set{"type": string(secret.Type)} },
 }
 
-var serviceAccounts = generic.Kind[*corev1.ServiceAccount]{
+var serviceAccounts = generic.Resource[*corev1.ServiceAccount]{
 	Row:            coreRow("ServiceAccount", "serviceaccounts", accountsKind, printers.Named, "sa"),
 	Name:           apivalidation.ValidateServiceAccountName,
 	Prepare:        func(account, _ *corev1.ServiceAccount) { onlyNames(account) },
@@ -63,7 +62,7 @@ func onlyNames(account *corev1.ServiceAccount) {
 	}
 }
 
-var podTemplates = generic.Kind[*corev1.PodTemplate]{
+var podTemplates = generic.Resource[*corev1.PodTemplate]{
 	Row: coreRow("PodTemplate", "podtemplates", "podtemplates", printers.PodTemplates),
 	Prepare: func(template, old *corev1.PodTemplate) {
 		if old == nil {
@@ -74,39 +73,39 @@ var podTemplates = generic.Kind[*corev1.PodTemplate]{
 	},
 	Default:  defaults.PodTemplate,
 	Warnings: warnings.PodTemplate,
-	Rules: func(c *check.Errors, now, _ *corev1.PodTemplate) {
+	Validate: func(c *check.Errors, now, _ *corev1.PodTemplate) {
 		validation.PodTemplate(c, &now.Template, field.NewPath("template"))
 	},
 	AnswersDeleted: true,
 }
 
-var controllers = generic.Kind[*corev1.ReplicationController]{
-	Row:      coreRow("ReplicationController", "replicationcontrollers", api.ControllerKind, printers.ReplicationControllers, "rc").In(inAll...),
-	Counted:  true,
-	Warnings: warnings.ReplicationController,
+var controllers = generic.Resource[*corev1.ReplicationController]{
+	Row:           coreRow("ReplicationController", "replicationcontrollers", api.ControllerKind, printers.ReplicationControllers, "rc").In(inAll...),
+	HasGeneration: true,
+	Warnings:      warnings.ReplicationController,
 	Scale: func(rc *corev1.ReplicationController) (**int32, int32, string) {
 		return &rc.Spec.Replicas, rc.Status.Replicas, labels.SelectorFromSet(rc.Spec.Selector).String()
 	},
-	Default:     defaults.ReplicationController,
-	Rules:       validation.ReplicationController,
-	StatusRules: validation.ReplicationControllerStatus,
+	Default:        defaults.ReplicationController,
+	Validate:       validation.ReplicationController,
+	ValidateStatus: validation.ReplicationControllerStatus,
 	Fields: func(rc *corev1.ReplicationController) fields.Set {
 		return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
 	},
 	Dependents: generic.Orphaned,
 }
 
-var limitRanges = generic.Kind[*corev1.LimitRange]{
+var limitRanges = generic.Resource[*corev1.LimitRange]{
 	Row:                 coreRow("LimitRange", "limitranges", quota.LimitsKind, printers.Printer{}, "limits"),
 	Default:             defaults.LimitRange,
-	Rules:               validation.LimitRange,
+	Validate:            limits.LimitRange,
 	AllowCreateOnUpdate: true,
 }
 
-var resourceQuotas = generic.Kind[*corev1.ResourceQuota]{
+var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 	Row:            coreRow("ResourceQuota", "resourcequotas", quota.Kind, printers.ResourceQuotas, "quota"),
-	Rules:          validation.ResourceQuota,
-	StatusRules:    validation.ResourceQuotaStatus,
+	Validate:       limits.ResourceQuota,
+	ValidateStatus: limits.ResourceQuotaStatus,
 	AnswersDeleted: true,
 	Remove: func(key api.Key, version uint64) []storage.Change {
 		return []storage.Change{storage.Delete(key, version), storage.Delete(quota.Reservations(key), storage.Any)}
@@ -115,68 +114,6 @@ var resourceQuotas = generic.Kind[*corev1.ResourceQuota]{
 
 // quotaRows returns the rows of what bounds the objects of a namespace.
 func quotaRows(b generic.Base) []rest.Resource {
-	b.Objects = generic.AtOnce{Interface: b.Objects}
+	b.Objects = generic.FreshCache{Interface: b.Objects}
 	return append(limitRanges.Rows(b), resourceQuotas.Rows(b)...)
-}
-
-// eventRows returns the row of events. They expire a TTL after their last change.
-func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
-	row := coreRow("Event", "events", "events", printers.Events, "ev")
-	b.Objects = storage.WithTTL(b.Objects, ttl)
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
-		Validate:            validation.ValidateEventCreate,
-		ValidateUpdate:      validation.ValidateEvent,
-		AllowCreateOnUpdate: true,
-		Dependents:          generic.None,
-		Fields:              eventFields,
-	}))}
-}
-
-func eventFields(event *corev1.Event) fields.Set {
-	object := event.InvolvedObject
-	return fields.Set{
-		"involvedObject.kind":            object.Kind,
-		"involvedObject.namespace":       object.Namespace,
-		"involvedObject.name":            object.Name,
-		"involvedObject.uid":             string(object.UID),
-		"involvedObject.apiVersion":      object.APIVersion,
-		"involvedObject.resourceVersion": object.ResourceVersion,
-		"involvedObject.fieldPath":       object.FieldPath,
-		"reason":                         event.Reason,
-		"reportingComponent":             event.ReportingController,
-		"source":                         cmp.Or(event.Source.Component, event.ReportingController),
-		"type":                           event.Type,
-	}
-}
-
-func endpointsRows(b generic.Base) []rest.Resource {
-	row := coreRow("Endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
-	row.Warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Endpoints]{
-		Default: defaults.Endpoints,
-		Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
-			return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)
-		},
-		ValidateUpdate: func(endpoints, old *corev1.Endpoints) field.ErrorList {
-			return append(validation.ValidateEndpointsUpdate(endpoints, old), checkPairs(endpoints)...)
-		},
-		AllowCreateOnUpdate: true,
-	}))}
-}
-
-// maxPairs bounds the number of pairs of an address and a port in endpoints.
-const maxPairs = 20_000
-
-// checkPairs returns an error for endpoints with too many pairs. June 2014 stores each pair, and
-// a body of ordinary size may have a thousand million.
-func checkPairs(endpoints *corev1.Endpoints) field.ErrorList {
-	pairs, entries := 0, 0
-	for _, subset := range endpoints.Subsets {
-		pairs += len(subset.Addresses) * len(subset.Ports)
-		entries += len(subset.Addresses) + len(subset.Ports)
-	}
-	if pairs > max(maxPairs, entries) {
-		return field.ErrorList{field.TooMany(field.NewPath("subsets"), pairs, maxPairs)}
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -32,7 +33,7 @@ func (a asked) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // reached are kubelets that can be asked.
-type reached struct{ core.Kubelets }
+type reached struct{ connect.Kubelets }
 
 func (reached) At(host string, port uint) (*url.URL, http.RoundTripper) {
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port))), Path: "/"}, asked{"kubelet"}

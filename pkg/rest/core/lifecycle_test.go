@@ -38,7 +38,7 @@ func inDev(id string) api.Object {
 // withDev returns a store with a namespace dev, and the storage of namespaces.
 func withDev(t *testing.T) (*memory.Store, namespaces) {
 	store := memory.New(1)
-	all := namespaceRows(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: time.Now})[0].Storage.(namespaces)
+	all := namespaceRows(generic.Base{Objects: store, Now: time.Now})[0].Storage.(namespaces)
 	_, err := all.Create(t.Context(), rest.Key{}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "dev"}}, rest.WriteOptions{})
 	require.NoError(t, err)
 	return store, all

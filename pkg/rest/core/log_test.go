@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -45,7 +46,7 @@ func (r refusal) Code() int     { return int(r) }
 
 // logOf asks for a log of pods on a node with a kubelet: one has a container, two has two and an
 // init container, none has no node.
-func logOf(t *testing.T, kubelets core.Kubelets, path string) (status int, text string) {
+func logOf(t *testing.T, kubelets connect.Kubelets, path string) (status int, text string) {
 	store := memory.New(1)
 	server := endpointstest.Handler(endpointstest.NewServer(time.Now, core.Resources(core.Config{Objects: unread{store}, Placer: stored{store}, Now: time.Now, Kubelets: kubelets})...))
 	ask := func(method, path, body string) *httptest.ResponseRecorder {

@@ -7,7 +7,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
@@ -15,11 +14,12 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 )
 
-func nodeRows(b generic.Base, c Config) ([]rest.Resource, nodes) {
+func nodeRows(b generic.Base, c Config) ([]rest.Resource, connect.Network) {
 	row := coreRow("Node", "nodes", api.NodeKind, printers.Nodes, "no")
 	row.Namespaced = false
 	store := generic.NewStore(b, row, generic.Strategy[*corev1.Node]{
@@ -30,13 +30,14 @@ func nodeRows(b generic.Base, c Config) ([]rest.Resource, nodes) {
 		Resets:           fieldmanager.Fields{"status"},
 		Fields:           nodeFields,
 	})
-	nodes := nodes{store}
-	return []rest.Resource{row.With(store), connecting(row, "proxy", "NodeProxyOptions", nodeProxy{nodes, c.Kubelets, c.Proxied}), row.Subresource("status", generic.PartOf(store, "status", generic.Strategy[*corev1.Node]{
+	network := connect.Network{Nodes: store, Kubelets: c.Kubelets, Proxied: c.Proxied}
+	status := row.Subresource("status", generic.SubresourceOf(store, "status", generic.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
 		Resets:           fieldmanager.Fields{"spec"},
-	}))}, nodes
+	}))
+	return []rest.Resource{row.With(store), network.NodeRow(row), status}, network
 }
 
 func nodeFields(node *corev1.Node) fields.Set {
@@ -50,43 +51,17 @@ const heartbeatTime = 40 * time.Second
 // nodes is the storage of nodes.
 type nodes struct{ *generic.Store[*corev1.Node] }
 
-func (n nodes) get(name string) (*corev1.Node, error) {
-	stored, err := n.Objects.Get(api.DefaultKey(api.NodeKind, name))
-	if err != nil {
-		return nil, err
-	}
-	return n.Decoded(stored)
-}
-
-// kubelet returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one. As in
-// today's server, the error names the resource of the request.
-func (n nodes) kubelet(name string, of schema.GroupResource) (host string, port uint, err error) {
-	node, err := n.get(name)
-	if err != nil {
-		return "", 0, rest.StatusError(err, of, name)
-	}
-	host, port = KubeletOf(node)
-	return host, port, nil
-}
-
-// KubeletOf returns the address of the kubelet of a node. The port is 0 if no kubelet has reported one.
-func KubeletOf(node *corev1.Node) (host string, port uint) {
-	port = uint(node.Status.DaemonEndpoints.KubeletEndpoint.Port)
-	for _, address := range node.Status.Addresses {
-		if address.Type == corev1.NodeInternalIP {
-			return address.Address, port
-		}
-	}
-	return node.Name, port
-}
-
 // isAlive reports whether the kubelet of a node has reported that it is ready, and has done so or has renewed its lease recently.
 // Today's kubelets repeat a report only every five minutes.
 func (n nodes) isAlive(name string) bool {
 	if name == "" {
 		return false
 	}
-	node, err := n.get(name)
+	stored, err := n.Objects.Get(api.DefaultKey(api.NodeKind, name))
+	if err != nil {
+		return false
+	}
+	node, err := n.Decoded(stored)
 	if err != nil {
 		return false
 	}

@@ -10,7 +10,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1/defaults"
@@ -18,13 +17,14 @@ import (
 	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/pods"
 )
 
-func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
+func podRows(b generic.Base, network connect.Network, c Config) []rest.Resource {
 	row := coreRow("Pod", "pods", api.TaskKind, printers.Pods, "po")
 	row.Categories = inAll
 	pods := generic.NewStore(b, row, podStrategy(b.Now))
@@ -34,20 +34,17 @@ func podRows(b generic.Base, nodes nodes, c Config) []rest.Resource {
 		task.IsPod = true
 		return c.Placer.Create(task)
 	}
-	pods.Grace = func(pod *corev1.Pod, options metav1.DeleteOptions) int64 { return podGrace(nodes, pod, options) }
+	pods.Grace = func(pod *corev1.Pod, options metav1.DeleteOptions) int64 {
+		return podGrace(nodes{network.Nodes}, pod, options)
+	}
 
 	binding := row.Subresource("binding", podBinding{pods})
 	binding.Kind = coreGroup.WithKind("Binding")
 	eviction := row.Subresource("eviction", newPodEviction(pods, c.Budgets))
 	eviction.Kind = policyv1.SchemeGroupVersion.WithKind("Eviction")
-	log := row.Subresource("log", podLog{pods, nodes, c.Kubelets})
-	return append(podParts(row, pods),
-		coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods}),
-		row.With(pods), binding, eviction, log, row.Subresource("status", generic.PartOf(pods, "status", podStatusStrategy())),
-		connecting(row, "attach", "PodAttachOptions", podStream{pods, nodes, c.Kubelets, attachOptions}),
-		connecting(row, "exec", "PodExecOptions", podStream{pods, nodes, c.Kubelets, execOptions}),
-		connecting(row, "portforward", "PodPortForwardOptions", podStream{pods, nodes, c.Kubelets, portForwardOptions}),
-		connecting(row, "proxy", "PodProxyOptions", podProxy{pods, c.Proxied}))
+	status := row.Subresource("status", generic.SubresourceOf(pods, "status", podStatusStrategy()))
+	bindings := coreRow("Binding", "bindings", "", printers.Printer{}).With(bindings{pods})
+	return slices.Concat(podParts(row, pods), []rest.Resource{row.With(pods), bindings, binding, eviction, status}, network.PodRows(row, pods))
 }
 
 func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
@@ -145,54 +142,4 @@ func podGrace(nodes nodes, pod *corev1.Pod, options metav1.DeleteOptions) int64 
 		return 0
 	}
 	return grace
-}
-
-// podParts returns the rows of the subresources by which a part of a pod changes that otherwise may not.
-func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resource {
-	part := func(name string, sets fieldmanager.Fields, validate func(now, old *corev1.Pod) field.ErrorList, change func(spec, wanted *corev1.PodSpec)) rest.Resource {
-		return row.Subresource(name, generic.PartOf(pods, name, generic.Strategy[*corev1.Pod]{
-			Default: defaults.Pod,
-			PrepareForUpdate: func(pod, old *corev1.Pod) {
-				wanted, before := pod.Spec, old.DeepCopy()
-				pod.Spec, pod.Status = before.Spec, before.Status
-				pod.Labels, pod.Annotations, pod.Finalizers, pod.OwnerReferences = before.Labels, before.Annotations, before.Finalizers, before.OwnerReferences
-				change(&pod.Spec, &wanted)
-				countGeneration(pod, pod.Spec, old.Spec)
-			},
-			ValidateUpdate: validate,
-			Sets:           sets,
-		}))
-	}
-	return []rest.Resource{
-		part("ephemeralcontainers", fieldmanager.Fields{"spec.ephemeralContainers"}, validation.ValidatePodEphemeralContainers, func(spec, wanted *corev1.PodSpec) {
-			spec.EphemeralContainers = wanted.EphemeralContainers
-		}),
-		part("resize", resizable, validation.ValidatePodResize, func(spec, wanted *corev1.PodSpec) {
-			if len(spec.Containers) != len(wanted.Containers) || len(spec.InitContainers) != len(wanted.InitContainers) {
-				*spec = *wanted // the validation tells
-				return
-			}
-			spec.Resources = wanted.Resources
-			resized(&spec.Containers, wanted.Containers)
-			resized(&spec.InitContainers, wanted.InitContainers)
-		}),
-	}
-}
-
-// resizable are the fields that a resize may change.
-var resizable = fieldmanager.Fields{"spec.containers.*.resources", "spec.containers.*.resizePolicy", "spec.initContainers.*.resources",
-	"spec.initContainers.*.resizePolicy"}
-
-// resized gives containers the resources of the wanted ones. If a name differs, all are the wanted ones, for the validation
-// to tell.
-func resized(containers *[]corev1.Container, wanted []corev1.Container) {
-	for i := range wanted {
-		if (*containers)[i].Name != wanted[i].Name {
-			*containers = wanted
-			return
-		}
-	}
-	for i, ctr := range wanted {
-		(*containers)[i].Resources, (*containers)[i].ResizePolicy = ctr.Resources, ctr.ResizePolicy
-	}
 }

@@ -13,19 +13,19 @@ import (
 	"kube2014/pkg/api/v1/warnings"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
-func serviceRows(b generic.Base, c Config, pods, endpoints rest.Getter) []rest.Resource {
+func serviceRows(b generic.Base, network connect.Network, pods, endpoints rest.Getter) []rest.Resource {
 	row := coreRow("Service", "services", api.ServiceKind, printers.Services, "svc")
 	row.Categories = inAll
 	services := generic.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
-	proxy := connecting(row, "proxy", "ServiceProxyOptions", serviceProxy{services, endpoints, pods, c.Proxied})
-	return []rest.Resource{row.With(services), proxy, row.Subresource("status", generic.PartOf(services, "status", generic.Strategy[*corev1.Service]{
+	return []rest.Resource{row.With(services), network.ServiceRow(row, services, endpoints, pods), row.Subresource("status", generic.SubresourceOf(services, "status", generic.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 		Resets:           fieldmanager.Fields{"spec"},
 	}))}

@@ -123,7 +123,7 @@ const maxConverted = 500
 // prepare implements Prepare of rest.Untyped.
 func (v *version) prepare(ctx context.Context, objects []*storage.Object) error {
 	codec := v.row.Untyped.Codec
-	raw := v1.NewUnstructuredCodec(v.row.Kind, v.row.Stored, asStored{})
+	raw := v1.NewUnstructuredCodec(v.row.Kind, v.row.StoredKind, asStored{})
 	for chunk := range slices.Chunk(slices.DeleteFunc(slices.Clone(objects), func(o *storage.Object) bool { return o.HasItem(codec) }), maxConverted) {
 		var all []*unstructured.Unstructured
 		for _, object := range chunk {

@@ -24,7 +24,7 @@ import (
 const widgets = "/apis/example.com/v1/namespaces/default/widgets"
 
 func base() generic.Base {
-	return generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	return generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 }
 
 // definition returns the definition of a kind Widget, whose names have been accepted, with members of its version.

@@ -67,12 +67,12 @@ func (d *Definition) rowOf(v *version) rest.Resource {
 	groupVersion := schema.GroupVersion{Group: d.crd.Spec.Group, Version: v.of.Name}
 	row := rest.Resource{GroupVersion: groupVersion, Kind: groupVersion.WithKind(names.Kind), Name: names.Plural, Singular: names.Singular,
 		ShortNames: names.ShortNames, Categories: names.Categories, Namespaced: d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
-		Stored: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
+		StoredKind: storedKind(d.crd), Printer: printer(v.of.AdditionalPrinterColumns), Schema: v.properties,
 		Untyped: rest.Untyped{ListKind: names.ListKind, Version: d.stored(), Decode: v.decode, Type: v.typed(), From: v.as, In: d.in}}
 	for _, other := range d.crd.Spec.Versions {
 		row.Untyped.Versions = append(row.Untyped.Versions, schema.GroupVersion{Group: groupVersion.Group, Version: other.Name})
 	}
-	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, v)
+	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.StoredKind, v)
 	if c := d.crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
 		row.Untyped.Codec.Converts, row.Untyped.Prepare = true, v.prepare
 	}
@@ -143,7 +143,7 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 			rows = append(rows, scales)
 		}
 		if v.hasStatus() {
-			status := v.row.Subresource("status", generic.PartOf(store, "status", v.statusStrategy()))
+			status := v.row.Subresource("status", generic.SubresourceOf(store, "status", v.statusStrategy()))
 			status.Warning = v.row.Warning
 			rows = append(rows, status)
 		}
@@ -154,7 +154,7 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 // Objects returns a storage of the objects as they are stored, for their deletion.
 func (d *Definition) Objects() *generic.Store[own] {
 	row := d.versions[0].row
-	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.Stored, asStored{})
+	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.StoredKind, asStored{})
 	return generic.NewStore(d.base, row, generic.Strategy[own]{})
 }
 

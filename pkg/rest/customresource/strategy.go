@@ -56,7 +56,7 @@ func (v *version) strategy() generic.Strategy[own] {
 		ValidateUpdate: func(now, old own) field.ErrorList {
 			return v.validateWhole(now, old, apivalidation.ValidateObjectMetaAccessorUpdate(now, old, field.NewPath("metadata")))
 		},
-		RequireVersion: true,
+		ForbidUnconditionalUpdate: true,
 		Warnings: func(now, old own) []string {
 			return append(finalizerWarnings(now, old), v.stillWrong(now, old)...)
 		},
@@ -67,9 +67,9 @@ func (v *version) strategy() generic.Strategy[own] {
 // statusStrategy has the rules for updates of the status.
 func (v *version) statusStrategy() generic.Strategy[own] {
 	return generic.Strategy[own]{
-		RequireVersion: true,
-		Resets:         fieldmanager.Fields{"metadata", "spec"},
-		Default:        v.setDefaults,
+		ForbidUnconditionalUpdate: true,
+		Resets:                    fieldmanager.Fields{"metadata", "spec"},
+		Default:                   v.setDefaults,
 		PrepareForUpdate: func(now, old own) {
 			updated := old.DeepCopy()
 			setMember(updated, "status", now)

@@ -16,7 +16,7 @@ import (
 )
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, devices.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, devices.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

@@ -27,13 +27,13 @@ func Resources(b generic.Base) []rest.Resource {
 	return slices.Concat(classes.Rows(b), claims.Rows(b), templates.Rows(b), resourceSlices.Rows(b))
 }
 
-var classes = generic.Kind[*resourcev1.DeviceClass]{
+var classes = generic.Resource[*resourcev1.DeviceClass]{
 	Row:            rest.ClusterScoped(group, "DeviceClass", "deviceclasses", printers.Named),
 	AnswersDeleted: true,
-	Counted:        true,
+	HasGeneration:  true,
 }
 
-var claims = generic.Kind[*resourcev1.ResourceClaim]{
+var claims = generic.Resource[*resourcev1.ResourceClaim]{
 	Row:            rest.InNamespaces(group, "ResourceClaim", "resourceclaims", printers.ResourceClaims),
 	AnswersDeleted: true,
 	Default: func(o *resourcev1.ResourceClaim) {
@@ -44,11 +44,11 @@ var claims = generic.Kind[*resourcev1.ResourceClaim]{
 			}
 		}
 	},
-	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaim) {
+	Validate: func(c *check.Errors, now, _ *resourcev1.ResourceClaim) {
 		requests(c, now.Spec.Devices.Requests, specPath.Child("devices", "requests"))
 	},
 	StatusOnly: true,
-	StatusRules: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
+	ValidateStatus: func(c *check.Errors, now, old *resourcev1.ResourceClaim) {
 		if old.Status.Allocation != nil && now.Status.Allocation != nil {
 			c.Immutable(field.NewPath("status", "allocation"), now.Status.Allocation, old.Status.Allocation)
 		}
@@ -61,11 +61,11 @@ var claims = generic.Kind[*resourcev1.ResourceClaim]{
 	},
 }
 
-var templates = generic.Kind[*resourcev1.ResourceClaimTemplate]{
+var templates = generic.Resource[*resourcev1.ResourceClaimTemplate]{
 	Row:            rest.InNamespaces(group, "ResourceClaimTemplate", "resourceclaimtemplates", printers.Named),
 	AnswersDeleted: true,
 	Default:        func(o *resourcev1.ResourceClaimTemplate) { defaultRequests(&o.Spec.Spec.Devices) },
-	Rules: func(c *check.Errors, now, _ *resourcev1.ResourceClaimTemplate) {
+	Validate: func(c *check.Errors, now, _ *resourcev1.ResourceClaimTemplate) {
 		requests(c, now.Spec.Spec.Devices.Requests, specPath.Child("spec", "devices", "requests"))
 	},
 }
@@ -110,14 +110,14 @@ func requests(c *check.Errors, all []resourcev1.DeviceRequest, path *field.Path)
 	}
 }
 
-var resourceSlices = generic.Kind[*resourcev1.ResourceSlice]{
+var resourceSlices = generic.Resource[*resourcev1.ResourceSlice]{
 	Row:            rest.ClusterScoped(group, "ResourceSlice", "resourceslices", printers.ResourceSlices),
 	AnswersDeleted: true,
-	Counted:        true,
+	HasGeneration:  true,
 	Fields: func(o *resourcev1.ResourceSlice) fields.Set {
 		return fields.Set{resourcev1.ResourceSliceSelectorNodeName: *cmp.Or(o.Spec.NodeName, new("")), resourcev1.ResourceSliceSelectorDriver: o.Spec.Driver}
 	},
-	Rules: func(c *check.Errors, now, old *resourcev1.ResourceSlice) {
+	Validate: func(c *check.Errors, now, old *resourcev1.ResourceSlice) {
 		podspec.DriverName(c, now.Spec.Driver, specPath.Child("driver"))
 		spec := &now.Spec
 		c.Needs(specPath, "pool.name", spec.Pool.Name)

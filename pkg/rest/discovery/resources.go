@@ -22,7 +22,7 @@ var group = discoveryv1.SchemeGroupVersion
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource { return endpointslices.Rows(b) }
 
-var endpointslices = generic.Kind[*discoveryv1.EndpointSlice]{
+var endpointslices = generic.Resource[*discoveryv1.EndpointSlice]{
 	Row: rest.InNamespaces(group, "EndpointSlice", "endpointslices", printers.EndpointSlices),
 	Prepare: func(now, old *discoveryv1.EndpointSlice) {
 		switch {
@@ -44,7 +44,7 @@ var endpointslices = generic.Kind[*discoveryv1.EndpointSlice]{
 			port.Name, port.Protocol = cmp.Or(port.Name, new("")), cmp.Or(port.Protocol, new(corev1.ProtocolTCP))
 		}
 	},
-	Rules: func(c *check.Errors, now, old *discoveryv1.EndpointSlice) {
+	Validate: func(c *check.Errors, now, old *discoveryv1.EndpointSlice) {
 		check.RequireSupported(c, field.NewPath("addressType"), now.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 		ports(c, now.Ports, field.NewPath("ports"))
 		if old == nil || !equality.Semantic.DeepEqual(now.Endpoints, old.Endpoints) {

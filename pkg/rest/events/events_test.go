@@ -27,7 +27,7 @@ const (
 // open returns a door with the events in both versions.
 func open(t *testing.T) *Door {
 	store, now := memory.New(1), func() time.Time { return Now }
-	b := generic.Base{Objects: store, Turns: &generic.Turns{}, Now: now}
+	b := generic.Base{Objects: store, Now: now}
 	return OpenWith(t, slices.Concat(events.Resources(b, time.Hour), core.Resources(core.Config{Objects: store, Now: now, EventTTL: time.Hour}))...)
 }
 

@@ -11,8 +11,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
@@ -40,7 +40,7 @@ func Resources(b generic.Base, ttl time.Duration) []rest.Resource {
 
 // inCore returns the event as the core group has it. The two share memory.
 func inCore(event runtime.Object) *corev1.Event {
-	stored, err := v1.ToStored(event)
+	stored, err := versions.ToStored(event)
 	utilruntime.Must(err) // the conversion copies fields: it cannot fail
 	return stored.(*corev1.Event)
 }

@@ -192,7 +192,7 @@ func Same(a, b []metav1.ManagedFieldsEntry) bool {
 
 // creator returns the name of the manager of objects that v1 has not written.
 func (k Kind) creator() string {
-	switch k.Stored {
+	switch k.StoredKind {
 	case api.TaskKind, api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return June2014
 	}

@@ -27,7 +27,7 @@ func of(row rest.Resource, subresource string, reset, only Fields) *Manager {
 
 var pods = func() rest.Resource {
 	row := rest.InNamespaces(corev1.SchemeGroupVersion, "Pod", "pods", printers.Printer{})
-	row.Stored = api.TaskKind
+	row.StoredKind = api.TaskKind
 	return row
 }()
 

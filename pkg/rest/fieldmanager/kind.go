@@ -15,8 +15,8 @@ import (
 	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/api/v1/typed"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/rest"
 )
 
@@ -29,7 +29,7 @@ func (k Kind) versions(subresource string) []schema.GroupVersion {
 	if k.Untyped.Codec != nil && subresource != "" {
 		return k.Untyped.Versions
 	}
-	return append([]schema.GroupVersion{k.Kind.GroupVersion()}, v1.OtherVersions(k.Kind, k.Types())...)
+	return append([]schema.GroupVersion{k.Kind.GroupVersion()}, versions.Others(k.Kind, k.Types())...)
 }
 
 func (k Kind) empty() rest.Object {
@@ -144,9 +144,9 @@ func (k Kind) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) (ru
 	if from.GroupVersion() == version {
 		return in, nil
 	}
-	in, err := v1.ToStored(in)
-	if err == nil && version != v1.StoredAs(from, k.Types()).GroupVersion() {
-		in, err = v1.FromStored(in, version)
+	in, err := versions.ToStored(in)
+	if err == nil && version != versions.StoredAs(from, k.Types()).GroupVersion() {
+		in, err = versions.FromStored(in, version)
 	}
 	if err != nil {
 		return nil, runtime.NewNotRegisteredErrForKind(k.Types().Name(), version.WithKind(from.Kind))

@@ -71,14 +71,14 @@ func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, 
 // tellDangling sets the condition of each flow schema that tells whether its level exists.
 func tellDangling(ctx context.Context, store *generic.Store[*flowcontrolv1.FlowSchema]) error {
 	names := map[string]bool{}
-	known, err := store.Objects.List(storage.Selection{Kind: levels.Row.Stored})
+	known, err := store.Objects.List(storage.Selection{Kind: levels.Row.StoredKind})
 	if err != nil {
 		return err
 	}
 	for _, level := range known.Items {
 		names[level.Key().ID] = true
 	}
-	all, err := store.Objects.List(storage.Selection{Kind: flows.Row.Stored})
+	all, err := store.Objects.List(storage.Selection{Kind: flows.Row.StoredKind})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 func baseOf() generic.Base {
-	return generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	return generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 }
 
 func open(t *testing.T) (*Door, generic.Base) {

@@ -23,16 +23,16 @@ func NewFollowed(objects storage.Interface) *rest.Followed[flowcontrol.Objects] 
 			next.Levels, err = all[*flowcontrolv1.PriorityLevelConfiguration](reader, levels.Row)
 		}
 		return next, err
-	}, flows.Row.Stored, levels.Row.Stored)
+	}, flows.Row.StoredKind, levels.Row.StoredKind)
 }
 
 // all returns the objects of a kind that can be read.
 func all[T rest.Object](reader storage.Reader, row rest.Resource) (objects []T, err error) {
-	list, err := reader.List(storage.Selection{Kind: row.Stored})
+	list, err := reader.List(storage.Selection{Kind: row.StoredKind})
 	if err != nil {
 		return nil, err
 	}
-	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
+	converter := v1.NewConverter(row.Kind, row.StoredKind, row.Types())
 	for _, stored := range list.Items {
 		object, err := converter.Out(stored.Object)
 		if err != nil {
@@ -62,7 +62,7 @@ func Mandatory() flowcontrol.Objects {
 func TellDangling(ctx context.Context, b generic.Base) {
 	store, _ := flows.Build(b)
 	var both sync.WaitGroup
-	for _, kind := range []api.Kind{flows.Row.Stored, levels.Row.Stored} {
+	for _, kind := range []api.Kind{flows.Row.StoredKind, levels.Row.StoredKind} {
 		both.Go(func() {
 			storage.Follow(ctx, b.Objects, kind, func([]storage.Event, uint64, bool) {
 				if err := tellDangling(ctx, store); err != nil && ctx.Err() == nil {

@@ -27,22 +27,22 @@ func Resources(b generic.Base) []rest.Resource {
 
 // Their rules compare objects with the built-in ones, which are stored as these kinds.
 var (
-	flows = generic.Kind[*flowcontrolv1.FlowSchema]{
-		Row:     rest.ClusterScoped(group, "FlowSchema", "flowschemas", printers.FlowSchemas),
-		Counted: true,
+	flows = generic.Resource[*flowcontrolv1.FlowSchema]{
+		Row:           rest.ClusterScoped(group, "FlowSchema", "flowschemas", printers.FlowSchemas),
+		HasGeneration: true,
 		Default: func(o *flowcontrolv1.FlowSchema) {
 			o.Spec.MatchingPrecedence = cmp.Or(o.Spec.MatchingPrecedence, 1000)
 		},
-		Rules:      flowRules,
+		Validate:   flowRules,
 		StatusOnly: true,
 	}
 
-	levels = generic.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
-		Row:        rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
-		Counted:    true,
-		Default:    defaultLevel,
-		Rules:      levelRules,
-		StatusOnly: true,
+	levels = generic.Resource[*flowcontrolv1.PriorityLevelConfiguration]{
+		Row:           rest.ClusterScoped(group, "PriorityLevelConfiguration", "prioritylevelconfigurations", printers.PriorityLevels),
+		HasGeneration: true,
+		Default:       defaultLevel,
+		Validate:      levelRules,
+		StatusOnly:    true,
 	}
 )
 

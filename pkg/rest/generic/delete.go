@@ -18,7 +18,7 @@ import (
 // Delete implements rest.Deleter. An object with finalizers or a grace period is only marked: it is removed
 // when its finalizers are gone, or when it is deleted again.
 func (s *Store[T]) Delete(ctx context.Context, key rest.Key, options rest.DeleteOptions) (rest.Answer, error) {
-	defer s.Turns.take(ctx, s.key(key))()
+	defer s.lock(ctx, key)()
 	dryRun := len(options.DryRun) > 0
 	for {
 		stored, err := s.get(key)

@@ -63,7 +63,7 @@ func (s *Store[T]) List(ctx context.Context, namespace string, options rest.List
 
 // selection returns the part of a list's options that the store has indexes for.
 func (s *Store[T]) selection(namespace string, options rest.ListOptions) storage.Selection {
-	selection := storage.Selection{Kind: s.row.Stored, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
+	selection := storage.Selection{Kind: s.row.StoredKind, Namespace: namespace, Labels: equalities(options.Labels, s.labelled())}
 	if selected, is := options.Fields.RequiresExactMatch("metadata.namespace"); is && namespace == "" && s.row.Namespaced {
 		selection.Namespace = selected
 	}
@@ -187,7 +187,7 @@ func (s *Store[T]) Watch(_ context.Context, namespace string, options rest.Watch
 		if err != nil || object == nil {
 			return into, err
 		}
-		return append(into, rest.Event{Type: eventType, Object: rest.Stored(s.Codec, object)}), nil
+		return append(into, rest.Event{Type: eventType, Object: rest.StoredAnswer(s.Codec, object)}), nil
 	}
 	return w, nil
 }

@@ -13,15 +13,16 @@ import (
 
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/keylocks"
 )
 
 // Base has the dependencies that the stores of a table share.
 type Base struct {
 	Objects storage.Interface
-	Turns   *Turns
 	Now     func() time.Time
 	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
 	IgnoreDependents bool
@@ -51,6 +52,7 @@ type Store[T rest.Object] struct {
 	AnswersDeleted bool
 
 	row      rest.Resource
+	locks    *keylocks.Locks[rest.Key] // of objects: see lock
 	managers *fieldmanager.Manager
 	resource schema.GroupResource
 	invalid  schema.GroupKind // the kind in errors of invalid objects: the one as which they are stored
@@ -59,19 +61,29 @@ type Store[T rest.Object] struct {
 // NewStore returns the store for the kind of a row.
 func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
-		resource: row.GroupResource(), invalid: v1.StoredAs(row.Kind, row.Types()).GroupKind(),
+		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, locks: &keylocks.Locks[rest.Key]{}, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
+		resource: row.GroupResource(), invalid: versions.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
 
 // labelled reports whether the labels of a stored object are those of its metadata, so that the store can
 // find objects by them. Labels of some kinds of June 2014 have another meaning.
 func (s *Store[T]) labelled() bool {
-	switch s.row.Stored {
+	switch s.row.StoredKind {
 	case api.ControllerKind, api.ServiceKind, api.EndpointsKind:
 		return false
 	}
 	return true
+}
+
+// lockTimeout bounds how long a writer waits for the others of its object.
+const lockTimeout = 2 * time.Second
+
+// lock lets the writers of an object within a process wait for each other. No write is lost without it, because each is
+// conditional on the version that it has read; but of many concurrent writers, all but one would retry again and again.
+func (s *Store[T]) lock(ctx context.Context, key rest.Key) (unlock func()) {
+	unlock, _ = s.locks.Lock(ctx, key, lockTimeout)
+	return unlock
 }
 
 // With returns a store of the same objects with another strategy.
@@ -81,8 +93,8 @@ func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	return &own
 }
 
-// Part returns a store of the same objects for a subresource, with a strategy. Its fields for selectors are those of the store.
-func (s *Store[T]) Part(subresource string, strategy Strategy[T]) *Store[T] {
+// Subresource returns a store of the same objects for a subresource, with a strategy. Its fields for selectors are those of the store.
+func (s *Store[T]) Subresource(subresource string, strategy Strategy[T]) *Store[T] {
 	strategy.Fields = s.Strategy.Fields
 	part := s.With(strategy)
 	part.managers = fieldmanager.New(s.row, subresource, strategy.Resets, strategy.Sets)
@@ -117,7 +129,7 @@ func (s *Store[T]) Default(object rest.Object) {
 
 // key returns the key of a stored object.
 func (s *Store[T]) key(of rest.Key) api.Key {
-	return api.Key{Kind: s.row.Stored, Namespace: of.Namespace, ID: of.Name}
+	return api.Key{Kind: s.row.StoredKind, Namespace: of.Namespace, ID: of.Name}
 }
 
 // isHeld reports whether an object stays when it is deleted without a grace period.
@@ -126,7 +138,7 @@ func (s *Store[T]) isHeld(object T) bool {
 }
 
 func (s *Store[T]) answer(stored *storage.Object) rest.Answer {
-	return rest.Stored(s.Codec, stored)
+	return rest.StoredAnswer(s.Codec, stored)
 }
 
 // Apply implements rest.Applier.
@@ -225,15 +237,15 @@ func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, erro
 	return internal, nil
 }
 
-// AtOnce is a store that updates its cache before it acknowledges a change, for objects by which the server decides from
+// FreshCache is a store that updates its cache before it acknowledges a change, for objects by which the server decides from
 // its cache, such as roles and quotas: its next decision obeys what it has acknowledged. That costs one more call of the
 // store for each change. The caches of other servers follow soon. It is safe for concurrent use.
-type AtOnce struct{ storage.Interface }
+type FreshCache struct{ storage.Interface }
 
-var _ storage.Clock = AtOnce{}
+var _ storage.Clock = FreshCache{}
 
 // Commit implements storage.Interface.
-func (a AtOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
+func (a FreshCache) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	written, err := a.Interface.Commit(changes...)
 	if err == nil {
 		_, _ = a.Version() // a cache is never older than what was read; if that fails, it follows a moment later
@@ -242,4 +254,4 @@ func (a AtOnce) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 }
 
 // Now implements storage.Clock.
-func (a AtOnce) Now() time.Time { return storage.ClockOf(a.Interface)() }
+func (a FreshCache) Now() time.Time { return storage.ClockOf(a.Interface)() }

@@ -27,7 +27,7 @@ var errUnchanged, errDone = errors.New("nothing changes"), errors.New("nothing h
 // Update implements rest.Updater. If another writer changes the object meanwhile, change is applied
 // to the new version.
 func (s *Store[T]) Update(ctx context.Context, key rest.Key, change rest.Change, options rest.WriteOptions) (rest.Answer, bool, error) {
-	defer s.Turns.take(ctx, s.key(key))()
+	defer s.lock(ctx, key)()
 	for {
 		stored, created, err := s.update(key, change, options)
 		if errors.Is(err, errDone) {
@@ -175,7 +175,7 @@ func (s *Store[T]) beforeUpdate(object, old T) error {
 	case expected != 0 && strconv.FormatUint(expected, 10) != old.GetResourceVersion():
 		return apierrors.NewConflict(s.resource, old.GetName(), rest.ErrModified)
 	}
-	if s.Strategy.RequireVersion && object.GetResourceVersion() == "" {
+	if s.Strategy.ForbidUnconditionalUpdate && object.GetResourceVersion() == "" {
 		missing := field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")
 		return rest.Invalid(schema.GroupKind{Group: s.resource.Group, Kind: s.resource.Resource}, old.GetName(), field.ErrorList{missing})
 	}

@@ -7,7 +7,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	v1 "kube2014/pkg/api/v1"
+	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/rest"
 )
 
@@ -16,10 +16,10 @@ import (
 func RowsIn[T interface {
 	*Struct
 	rest.Object
-}, Struct any, Stored rest.Object](row rest.Resource, k Kind[Stored], b Base) []rest.Resource {
+}, Struct any, Stored rest.Object](row rest.Resource, k Resource[Stored], b Base) []rest.Resource {
 	if cells := k.Row.Printer.Cells; cells != nil {
 		row.Printer.Cells = func(object runtime.Object) []any {
-			stored, err := v1.ToStored(object)
+			stored, err := versions.ToStored(object)
 			utilruntime.Must(err)
 			return cells(stored)
 		}
@@ -28,7 +28,7 @@ func RowsIn[T interface {
 	store.AnswersDeleted = k.AnswersDeleted
 	rows := []rest.Resource{row.With(store)}
 	if k.has(status) {
-		rows = append(rows, row.Subresource("status", PartOf(store, "status", inVersion[T](row.GroupVersion, k.statusStrategy()))))
+		rows = append(rows, row.Subresource("status", SubresourceOf(store, "status", inVersion[T](row.GroupVersion, k.statusStrategy()))))
 	}
 	return rows
 }
@@ -40,14 +40,14 @@ func inVersion[T interface {
 }, Struct any, Stored rest.Object](version schema.GroupVersion, of Strategy[Stored]) Strategy[T] {
 	of = of.complete()
 	stored := func(object T) Stored {
-		converted, err := v1.ToStored(object)
+		converted, err := versions.ToStored(object)
 		utilruntime.Must(err) // the conversions of decoded objects do not fail
 		return converted.(Stored)
 	}
 	changed := func(object T, change func(Stored)) {
 		inStored := stored(object)
 		change(inStored)
-		converted, err := v1.FromStored(any(inStored).(runtime.Object), version)
+		converted, err := versions.FromStored(any(inStored).(runtime.Object), version)
 		utilruntime.Must(err)
 		kind := object.GetObjectKind().GroupVersionKind()
 		*object = *converted.(T)

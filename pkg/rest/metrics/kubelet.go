@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/util"
 )
 
@@ -48,7 +48,7 @@ func (c Config) measure(ctx context.Context, nodes []*corev1.Node) (map[string]m
 
 // ask returns the answer of a node's kubelet, nil for none.
 func (c Config) ask(ctx context.Context, node *corev1.Node) answer {
-	host, port := core.KubeletOf(node)
+	host, port := connect.KubeletOf(node)
 	if port == 0 || c.Kubelets == nil {
 		return nil
 	}

@@ -25,6 +25,7 @@ import (
 
 	"kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/metrics"
 )
 
@@ -36,7 +37,7 @@ const (
 
 // kubelets answer requests for a host, each the first time and the second time.
 type kubelets struct {
-	core.Kubelets
+	connect.Kubelets
 	answer func(ctx context.Context, host string, again bool) (status int, text string)
 
 	mu      sync.Mutex
@@ -104,7 +105,7 @@ type cluster struct {
 type objects struct{ core *endpointstest.Door }
 
 // open returns a cluster with so many nodes m1, m2 and so on, at 10.0.0.1 and so on.
-func open(t *testing.T, k core.Kubelets, count int) cluster {
+func open(t *testing.T, k connect.Kubelets, count int) cluster {
 	door := endpointstest.Open(t)
 	stores := map[string]metrics.Objects{}
 	for _, row := range core.Resources(core.Config{Objects: door.Store, Now: time.Now}) {

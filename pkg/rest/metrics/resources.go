@@ -20,14 +20,14 @@ import (
 
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/core"
+	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/generic"
 )
 
 // Config has the dependencies of the resources.
 type Config struct {
-	Nodes, Pods Objects       // what is measured: nodes and pods of core/v1
-	Kubelets    core.Kubelets // nil for none
+	Nodes, Pods Objects          // what is measured: nodes and pods of core/v1
+	Kubelets    connect.Kubelets // nil for none
 }
 
 // Objects is the storage of a kind.
@@ -50,7 +50,7 @@ func Resources(c Config) []rest.Resource {
 	nodes := rest.ClusterScoped(group, "NodeMetrics", "nodes", printers.NodeMetrics).With(usages[*corev1.Node]{"NodeMetrics", c.Nodes, c.ofNodes})
 	pods := rest.InNamespaces(group, "PodMetrics", "pods", printers.PodMetrics).With(usages[*corev1.Pod]{"PodMetrics", c.Pods, c.ofPods})
 	for _, row := range []*rest.Resource{&nodes, &pods} {
-		row.Scheme, row.Stored, row.Singular = scheme, "", "" // as metrics-server has it
+		row.Scheme, row.StoredKind, row.Singular = scheme, "", "" // as metrics-server has it
 	}
 	return []rest.Resource{nodes, pods}
 }

@@ -22,10 +22,10 @@ import (
 // classAnnotation is how ingresses named their class before they had a field for it.
 const classAnnotation = "kubernetes.io/ingress.class"
 
-var ingresses = generic.Kind[*networkingv1.Ingress]{
-	Row:     rest.InNamespaces(group, "Ingress", "ingresses", printers.Ingresses, "ing"),
-	Counted: true,
-	Rules: func(c *check.Errors, now, old *networkingv1.Ingress) {
+var ingresses = generic.Resource[*networkingv1.Ingress]{
+	Row:           rest.InNamespaces(group, "Ingress", "ingresses", printers.Ingresses, "ing"),
+	HasGeneration: true,
+	Validate: func(c *check.Errors, now, old *networkingv1.Ingress) {
 		spec, at := &now.Spec, field.NewPath("spec")
 		c.InvalidIf(len(spec.Rules) == 0 && spec.DefaultBackend == nil, at, spec.Rules, "either `defaultBackend` or `rules` must be specified")
 		if spec.DefaultBackend != nil {
@@ -144,15 +144,15 @@ const (
 	maxController = 250 // characters
 )
 
-var ingressClasses = generic.Kind[*networkingv1.IngressClass]{
-	Row:     rest.ClusterScoped(group, "IngressClass", "ingressclasses", printers.IngressClasses),
-	Counted: true,
+var ingressClasses = generic.Resource[*networkingv1.IngressClass]{
+	Row:           rest.ClusterScoped(group, "IngressClass", "ingressclasses", printers.IngressClasses),
+	HasGeneration: true,
 	Default: func(class *networkingv1.IngressClass) {
 		if p := class.Spec.Parameters; p != nil {
 			p.Scope = cmp.Or(p.Scope, new(inCluster))
 		}
 	},
-	Rules: func(c *check.Errors, now, old *networkingv1.IngressClass) {
+	Validate: func(c *check.Errors, now, old *networkingv1.IngressClass) {
 		controller, at := now.Spec.Controller, field.NewPath("spec")
 		if len(controller) > maxController {
 			c.Add(field.TooLong(at.Child("controller"), "", maxController))

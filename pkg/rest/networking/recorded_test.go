@@ -12,6 +12,6 @@ import (
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
 	t.Parallel()
-	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	OpenWith(t, networking.Resources(b)...).Replay(t, "testdata/recorded.jsonl")
 }

@@ -25,9 +25,9 @@ var group = networkingv1.SchemeGroupVersion
 
 var addressRow = rest.ClusterScoped(group, "IPAddress", string(addressKind), printers.IPAddresses, "ip")
 
-var cidrs = generic.Kind[*networkingv1.ServiceCIDR]{
+var cidrs = generic.Resource[*networkingv1.ServiceCIDR]{
 	Row: rest.ClusterScoped(group, "ServiceCIDR", "servicecidrs", printers.ServiceCIDRs),
-	Rules: func(c *check.Errors, now, old *networkingv1.ServiceCIDR) {
+	Validate: func(c *check.Errors, now, old *networkingv1.ServiceCIDR) {
 		all := now.Spec.CIDRs
 		changed := old != nil && (len(all) != 1 || all[0] != old.Spec.CIDRs[0])
 		c.InvalidIf(changed, field.NewPath("spec", "cidrs").Index(0), all[:min(1, len(all))], "field is immutable")
@@ -65,9 +65,9 @@ func Bootstrap(ctx context.Context, b generic.Base, ranges Ranges) error {
 	return store.With(generic.Strategy[*networkingv1.ServiceCIDR]{}).Ensure(ctx, block) // with its status
 }
 
-var networkPolicies = generic.Kind[*networkingv1.NetworkPolicy]{
-	Row:     rest.InNamespaces(group, "NetworkPolicy", "networkpolicies", printers.NetworkPolicies, "netpol"),
-	Counted: true,
+var networkPolicies = generic.Resource[*networkingv1.NetworkPolicy]{
+	Row:           rest.InNamespaces(group, "NetworkPolicy", "networkpolicies", printers.NetworkPolicies, "netpol"),
+	HasGeneration: true,
 	Default: func(policy *networkingv1.NetworkPolicy) {
 		spec := &policy.Spec
 		if len(spec.PolicyTypes) == 0 {
@@ -83,7 +83,7 @@ var networkPolicies = generic.Kind[*networkingv1.NetworkPolicy]{
 			overTCP(spec.Egress[i].Ports)
 		}
 	},
-	Rules: func(c *check.Errors, now, _ *networkingv1.NetworkPolicy) {
+	Validate: func(c *check.Errors, now, _ *networkingv1.NetworkPolicy) {
 		spec, at := &now.Spec, field.NewPath("spec")
 		c.Selector(at.Child("podSelector"), &spec.PodSelector)
 		for i, rule := range spec.Ingress {

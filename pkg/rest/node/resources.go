@@ -18,10 +18,10 @@ var group = nodev1.SchemeGroupVersion
 // Resources returns the table of the group.
 func Resources(b generic.Base) []rest.Resource { return runtimeclasses.Rows(b) }
 
-var runtimeclasses = generic.Kind[*nodev1.RuntimeClass]{
+var runtimeclasses = generic.Resource[*nodev1.RuntimeClass]{
 	Row:                 rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.RuntimeClasses),
 	AllowCreateOnUpdate: true,
-	Rules: func(c *check.Errors, now, old *nodev1.RuntimeClass) {
+	Validate: func(c *check.Errors, now, old *nodev1.RuntimeClass) {
 		if old != nil {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
 	t.Parallel()
-	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	rows, _ := policy.Resources(b)
 	OpenWith(t, rows...).Replay(t, "testdata/recorded.jsonl")
 }

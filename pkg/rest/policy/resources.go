@@ -31,11 +31,11 @@ func Resources(b generic.Base) ([]rest.Resource, Budgets) {
 	return rows, Budgets{store}
 }
 
-var poddisruptionbudgets = generic.Kind[*policyv1.PodDisruptionBudget]{
-	Row:     rest.InNamespaces(group, "PodDisruptionBudget", "poddisruptionbudgets", printers.PodDisruptionBudgets, "pdb"),
-	Counted: true,
-	Name:    path.ValidatePathSegmentName,
-	Rules: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
+var poddisruptionbudgets = generic.Resource[*policyv1.PodDisruptionBudget]{
+	Row:           rest.InNamespaces(group, "PodDisruptionBudget", "poddisruptionbudgets", printers.PodDisruptionBudgets, "pdb"),
+	HasGeneration: true,
+	Name:          path.ValidatePathSegmentName,
+	Validate: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
 		spec, at := &now.Spec, field.NewPath("spec")
 		c.InvalidIf(spec.MinAvailable != nil && spec.MaxUnavailable != nil, at, spec, "minAvailable and maxUnavailable cannot be both set")
 		c.Share(at.Child("minAvailable"), spec.MinAvailable)
@@ -44,7 +44,7 @@ var poddisruptionbudgets = generic.Kind[*policyv1.PodDisruptionBudget]{
 		c.AtMostAll(at.Child("maxUnavailable"), spec.MaxUnavailable)
 		c.Selector(at.Child("selector"), spec.Selector)
 	},
-	StatusRules: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
+	ValidateStatus: func(c *check.Errors, now, _ *policyv1.PodDisruptionBudget) {
 		status, at := &now.Status, field.NewPath("status")
 		c.Add(metav1validation.ValidateConditions(status.Conditions, at.Child("conditions"))...)
 	},
@@ -64,7 +64,7 @@ type Budgets struct {
 
 // Of returns the budgets that select a pod.
 func (b Budgets) Of(pod *corev1.Pod) (all []*policyv1.PodDisruptionBudget, err error) {
-	list, err := b.Objects.List(storage.Selection{Kind: poddisruptionbudgets.Row.Stored, Namespace: pod.Namespace})
+	list, err := b.Objects.List(storage.Selection{Kind: poddisruptionbudgets.Row.StoredKind, Namespace: pod.Namespace})
 	if err != nil {
 		return nil, rest.StatusError(err, poddisruptionbudgets.Row.GroupResource(), "")
 	}

@@ -64,7 +64,7 @@ var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.R
 }
 
 func newStores(objects storage.Interface, now func() time.Time) stores {
-	b := generic.Base{Objects: generic.AtOnce{Interface: objects}, Turns: &generic.Turns{}, Now: now}
+	b := generic.Base{Objects: generic.FreshCache{Interface: objects}, Now: now}
 	return stores{
 		roles: generic.NewStore(b, rows.roles,
 			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),

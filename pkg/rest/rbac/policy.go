@@ -20,7 +20,7 @@ import (
 type Policy struct{ *rest.Followed[snapshot] }
 
 // policyKinds are the kinds of objects in a policy.
-var policyKinds = []api.Kind{rows.clusterRoles.Stored, rows.clusterRoleBindings.Stored, rows.roleBindings.Stored, rows.roles.Stored}
+var policyKinds = []api.Kind{rows.clusterRoles.StoredKind, rows.clusterRoleBindings.StoredKind, rows.roleBindings.StoredKind, rows.roles.StoredKind}
 
 // snapshot is the immutable state of a policy.
 type snapshot struct {
@@ -92,7 +92,7 @@ func readPolicy(reader storage.Reader, last snapshot) (next snapshot, err error)
 
 // update returns the objects of a kind that a reader has. Those that have not changed stay converted.
 func update[T rest.Object](reader storage.Reader, row rest.Resource, last converted[T]) (converted[T], error) {
-	list, err := reader.List(storage.Selection{Kind: row.Stored})
+	list, err := reader.List(storage.Selection{Kind: row.StoredKind})
 	if err != nil || slices.Equal(list.Items, last.stored) {
 		return last, err
 	}
@@ -100,7 +100,7 @@ func update[T rest.Object](reader storage.Reader, row rest.Resource, last conver
 	for _, stored := range last.stored {
 		known[stored] = last.byKey[keyOf(stored)]
 	}
-	converter := v1.NewConverter(row.Kind, row.Stored, row.Types())
+	converter := v1.NewConverter(row.Kind, row.StoredKind, row.Types())
 	next := converted[T]{stored: list.Items, byKey: make(map[rest.Key]func() T, len(list.Items))}
 	for _, stored := range list.Items {
 		object := known[stored]

@@ -16,7 +16,7 @@ import (
 
 func TestTheClassesOfTheSystemAreMadeOnceAndComeBack(t *testing.T) {
 	t.Parallel()
-	b := generic.Base{Objects: memory.New(1), Turns: &generic.Turns{}, Now: func() time.Time { return Now }}
+	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	d := OpenWith(t, scheduling.Resources(b)...)
 	const path = "/apis/scheduling.k8s.io/v1/priorityclasses"
 	for range 2 {

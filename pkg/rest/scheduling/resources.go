@@ -68,7 +68,7 @@ func Bootstrap(ctx context.Context, b generic.Base) error {
 	return nil
 }
 
-var priorityclasses = generic.Kind[*schedulingv1.PriorityClass]{
+var priorityclasses = generic.Resource[*schedulingv1.PriorityClass]{
 	Row: rest.ClusterScoped(group, "PriorityClass", "priorityclasses", printers.PriorityClasses, "pc"),
 	Prepare: func(now, old *schedulingv1.PriorityClass) {
 		if old == nil {
@@ -78,7 +78,7 @@ var priorityclasses = generic.Kind[*schedulingv1.PriorityClass]{
 	Default: func(class *schedulingv1.PriorityClass) {
 		class.PreemptionPolicy = cmp.Or(class.PreemptionPolicy, new(corev1.PreemptLowerPriority))
 	},
-	Rules: func(c *check.Errors, now, old *schedulingv1.PriorityClass) {
+	Validate: func(c *check.Errors, now, old *schedulingv1.PriorityClass) {
 		if old != nil {
 			c.Forbid(now.Value != old.Value, field.NewPath("value"), "may not be changed in an update.")
 			return

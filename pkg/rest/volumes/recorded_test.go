@@ -17,7 +17,7 @@ import (
 )
 
 func openAt(t *testing.T, store storage.Interface, now func() time.Time) *Door {
-	return OpenWith(t, volumes.Resources(generic.Base{Objects: store, Turns: &generic.Turns{}, Now: now})...)
+	return OpenWith(t, volumes.Resources(generic.Base{Objects: store, Now: now})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

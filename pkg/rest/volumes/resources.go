@@ -46,22 +46,22 @@ func plugin(c *check.Errors, at *field.Path, name string) {
 	}
 }
 
-var classes = generic.Kind[*storagev1.StorageClass]{
+var classes = generic.Resource[*storagev1.StorageClass]{
 	Row:            rest.ClusterScoped(group, "StorageClass", "storageclasses", printers.StorageClasses, "sc"),
 	AnswersDeleted: true,
 	Default: func(o *storagev1.StorageClass) {
 		o.ReclaimPolicy = cmp.Or(o.ReclaimPolicy, new(corev1.PersistentVolumeReclaimDelete))
 		o.VolumeBindingMode = cmp.Or(o.VolumeBindingMode, new(storagev1.VolumeBindingImmediate))
 	},
-	Rules: func(c *check.Errors, now, _ *storagev1.StorageClass) {
+	Validate: func(c *check.Errors, now, _ *storagev1.StorageClass) {
 		plugin(c, field.NewPath("provisioner"), now.Provisioner)
 	},
 }
 
-var attributesClasses = generic.Kind[*storagev1.VolumeAttributesClass]{
+var attributesClasses = generic.Resource[*storagev1.VolumeAttributesClass]{
 	Row:            rest.ClusterScoped(group, "VolumeAttributesClass", "volumeattributesclasses", printers.AttributesClasses, "vac"),
 	AnswersDeleted: true,
-	Rules: func(c *check.Errors, now, old *storagev1.VolumeAttributesClass) {
+	Validate: func(c *check.Errors, now, old *storagev1.VolumeAttributesClass) {
 		plugin(c, field.NewPath("driverName"), now.DriverName)
 		c.Some(field.NewPath("parameters"), len(now.Parameters), "must contain at least one key/value pair")
 		if old != nil {
@@ -71,11 +71,11 @@ var attributesClasses = generic.Kind[*storagev1.VolumeAttributesClass]{
 	},
 }
 
-var attachments = generic.Kind[*storagev1.VolumeAttachment]{
+var attachments = generic.Resource[*storagev1.VolumeAttachment]{
 	Row:            rest.ClusterScoped(group, "VolumeAttachment", "volumeattachments", printers.Attachments),
 	AnswersDeleted: true,
 	StatusOnly:     true,
-	Rules: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
+	Validate: func(c *check.Errors, now, _ *storagev1.VolumeAttachment) {
 		spec := &now.Spec
 		podspec.DriverName(c, spec.Attacher, specPath.Child("attacher"))
 		c.Name(specPath.Child("nodeName"), spec.NodeName)
@@ -88,7 +88,7 @@ var attachments = generic.Kind[*storagev1.VolumeAttachment]{
 	},
 }
 
-var drivers = generic.Kind[*storagev1.CSIDriver]{
+var drivers = generic.Resource[*storagev1.CSIDriver]{
 	Row:            rest.ClusterScoped(group, "CSIDriver", "csidrivers", printers.CSIDrivers),
 	AnswersDeleted: true,
 	Prepare: func(now, old *storagev1.CSIDriver) {
@@ -108,7 +108,7 @@ var drivers = generic.Kind[*storagev1.CSIDriver]{
 			spec.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 		}
 	},
-	Rules: func(c *check.Errors, now, old *storagev1.CSIDriver) {
+	Validate: func(c *check.Errors, now, old *storagev1.CSIDriver) {
 		spec := &now.Spec
 		for i, token := range spec.TokenRequests {
 			if seconds, at := token.ExpirationSeconds, specPath.Child("tokenRequests").Index(i).Child("expirationSeconds"); seconds != nil {
@@ -121,10 +121,10 @@ var drivers = generic.Kind[*storagev1.CSIDriver]{
 	},
 }
 
-var nodes = generic.Kind[*storagev1.CSINode]{
+var nodes = generic.Resource[*storagev1.CSINode]{
 	Row:            rest.ClusterScoped(group, "CSINode", "csinodes", printers.CSINodes),
 	AnswersDeleted: true,
-	Rules: func(c *check.Errors, now, _ *storagev1.CSINode) {
+	Validate: func(c *check.Errors, now, _ *storagev1.CSINode) {
 		for i, driver := range now.Spec.Drivers {
 			at := specPath.Child("drivers").Index(i)
 			podspec.DriverName(c, driver.Name, at.Child("name"))
@@ -133,9 +133,9 @@ var nodes = generic.Kind[*storagev1.CSINode]{
 	},
 }
 
-var capacities = generic.Kind[*storagev1.CSIStorageCapacity]{
+var capacities = generic.Resource[*storagev1.CSIStorageCapacity]{
 	Row: rest.InNamespaces(group, "CSIStorageCapacity", "csistoragecapacities", printers.Printer{}),
-	Rules: func(c *check.Errors, now, _ *storagev1.CSIStorageCapacity) {
+	Validate: func(c *check.Errors, now, _ *storagev1.CSIStorageCapacity) {
 		if now.NodeTopology != nil {
 			c.Selector(field.NewPath("nodeTopology"), now.NodeTopology)
 		}

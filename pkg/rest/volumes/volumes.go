@@ -22,9 +22,9 @@ import (
 )
 
 // volumes returns the kind of volumes. Their status has the time at which its phase changed.
-func volumes(now func() time.Time) generic.Kind[*corev1.PersistentVolume] {
+func volumes(now func() time.Time) generic.Resource[*corev1.PersistentVolume] {
 	changed := func() *metav1.Time { return new(metav1.Time{Time: now().UTC()}.Rfc3339Copy()) }
-	return generic.Kind[*corev1.PersistentVolume]{
+	return generic.Resource[*corev1.PersistentVolume]{
 		Row:            rest.ClusterScoped(coreGroup, "PersistentVolume", "persistentvolumes", printers.Volumes, "pv"),
 		AnswersDeleted: true,
 		Fields:         func(o *corev1.PersistentVolume) fields.Set { return fields.Set{"name": o.Name} },
@@ -42,8 +42,8 @@ func volumes(now func() time.Time) generic.Kind[*corev1.PersistentVolume] {
 				told.LastPhaseTransitionTime = changed()
 			}
 		},
-		Default: defaults.PersistentVolume,
-		Rules:   volumeRules,
+		Default:  defaults.PersistentVolume,
+		Validate: volumeRules,
 	}
 }
 
@@ -96,7 +96,7 @@ func volumeUpdate(c *check.Errors, now, old *corev1.PersistentVolumeSpec) {
 	c.Forbid(old.VolumeAttributesClassName != nil && now.VolumeAttributesClassName == nil, specPath.Child("volumeAttributesClassName"), "update from non-nil value to nil is forbidden")
 }
 
-var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
+var claims = generic.Resource[*corev1.PersistentVolumeClaim]{
 	Row:            rest.InNamespaces(coreGroup, "PersistentVolumeClaim", "persistentvolumeclaims", printers.Claims, "pvc"),
 	AnswersDeleted: true,
 	Fields:         func(o *corev1.PersistentVolumeClaim) fields.Set { return fields.Set{"name": o.Name} },
@@ -108,7 +108,7 @@ var claims = generic.Kind[*corev1.PersistentVolumeClaim]{
 		copySource(spec)
 	},
 	Default:  defaults.PersistentVolumeClaim,
-	Rules:    claimRules,
+	Validate: claimRules,
 	Warnings: warnings.PersistentVolumeClaim,
 }
 

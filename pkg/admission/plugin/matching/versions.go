@@ -102,8 +102,8 @@ func newVersions(rows []*rest.Resource) versions {
 		name, sub, _ := strings.Cut(row.Name, "/")
 		resource := row.GroupVersion.WithResource(name)
 		all[named{resource, sub}] = &inVersions{kind: fieldmanager.Kind{Resource: *row}}
-		if row.Stored != "" && sub == "" {
-			stored[resource], same[row.Stored] = row.Stored, append(same[row.Stored], resource)
+		if row.StoredKind != "" && sub == "" {
+			stored[resource], same[row.StoredKind] = row.StoredKind, append(same[row.StoredKind], resource)
 		}
 	}
 	for of, in := range all {

@@ -38,9 +38,9 @@ type plugin struct {
 }
 
 var (
-	_ plugins.WantsObjects    = (*plugin)(nil)
-	_ plugins.WantsAuthorizer = (*plugin)(nil)
-	_ admission.Selective     = (*plugin)(nil)
+	_ plugins.WantsObjects       = (*plugin)(nil)
+	_ plugins.WantsAuthorizer    = (*plugin)(nil)
+	_ admission.SelectsResources = (*plugin)(nil)
 )
 
 // New creates the plugin.
@@ -87,7 +87,7 @@ var checks = map[schema.GroupResource]func(*plugin, context.Context, change) err
 	certificatesv1.Resource("certificatesigningrequests"): (*plugin).checkRequest,
 }
 
-// Selects implements admission.Selective.
+// Selects implements admission.SelectsResources.
 func (*plugin) Selects(resource schema.GroupResource, _ string) bool { return checks[resource] != nil }
 
 // Admit implements admission.MutationInterface, so that it sees what the node has sent.

@@ -50,7 +50,7 @@ func newWorld(t testing.TB) *world {
 	catalog := &rest.Catalog{}
 	for kind, stored := range map[string]api.Kind{"ConfigMap": "configmaps", "Pod": api.TaskKind, "Service": api.ServiceKind} {
 		row := rest.InNamespaces(corev1.SchemeGroupVersion, kind, strings.ToLower(kind)+"s", printers.Printer{})
-		row.Stored = stored
+		row.StoredKind = stored
 		catalog.Install(row)
 	}
 	chain.Each(func(_ string, p admission.Interface) {

@@ -29,7 +29,7 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 	if err != nil {
 		return err
 	}
-	state := admission.Memory[plugin.Rounds[useKey]](a, p)
+	state := admission.Memory[plugin.Reinvocation[useKey]](a, p)
 	state.Begin(a)
 	defer state.End(a)
 	before, problems := a.Object, failures{}
@@ -61,7 +61,7 @@ func (p *mutating) Admit(ctx context.Context, a *admission.Attributes) error {
 }
 
 // change lets a policy change the object. A mutation that fails changes nothing.
-func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, state *plugin.Rounds[useKey]) (errs []error) {
+func (p *mutating) change(ctx context.Context, u use, a *admission.Attributes, state *plugin.Reinvocation[useKey]) (errs []error) {
 	in, change, err := p.input(ctx, u, a)
 	if err != nil {
 		return []error{err}

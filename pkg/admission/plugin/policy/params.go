@@ -28,7 +28,7 @@ func newParams(objects storage.Interface, catalogs rest.Catalogs) params {
 	return params{objects, rest.Derived(func(rows []*rest.Resource) map[schema.GroupVersionKind]*rest.Resource {
 		kinds := map[schema.GroupVersionKind]*rest.Resource{}
 		for _, row := range rows {
-			if row.Stored != "" && !strings.Contains(row.Name, "/") {
+			if row.StoredKind != "" && !strings.Contains(row.Name, "/") {
 				kinds[row.Kind] = row
 			}
 		}
@@ -89,13 +89,13 @@ func (r *paramReader) of(kind *admissionregistrationv1.ParamKind, b *binding, a 
 	case b.params.Namespace != "":
 		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
-	stored, selector, err := r.stored(row.Stored, namespace, b.params)
+	stored, selector, err := r.stored(row.StoredKind, namespace, b.params)
 	if err != nil {
 		return nil, err
 	}
 	codec := row.Codec()
 	for _, one := range stored {
-		object, err := rest.Stored(codec, one).Object() // a webhook converts each once
+		object, err := rest.StoredAnswer(codec, one).Object() // a webhook converts each once
 		if err != nil {
 			return nil, err
 		}

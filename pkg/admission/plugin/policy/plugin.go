@@ -47,8 +47,8 @@ func NewValidating(configuration json.RawMessage) (admission.Interface, error) {
 
 // common is the common part of both plugins.
 type common struct {
-	policies *plugin.Made[*policy]
-	bindings *plugin.Made[*binding]
+	policies *plugin.Compiled[*policy]
+	bindings *plugin.Compiled[*binding]
 	latest   atomic.Pointer[bound]
 
 	matcher matching.Matcher
@@ -58,8 +58,8 @@ type common struct {
 
 // bound is the policies of one moment that have bindings. It is immutable.
 type bound struct {
-	policies *plugin.MadeOf[*policy]
-	bindings *plugin.MadeOf[*binding]
+	policies *plugin.CompiledSet[*policy]
+	bindings *plugin.CompiledSet[*binding]
 	all      []boundPolicy
 }
 
@@ -69,17 +69,17 @@ type boundPolicy struct {
 }
 
 var (
-	_ plugin.WantsObjects    = (*common)(nil)
-	_ plugin.WantsAuthorizer = (*common)(nil)
-	_ plugin.ReadsOnce       = (*common)(nil)
-	_ admission.Idler        = (*common)(nil)
-	_ admission.Selective    = (*common)(nil)
+	_ plugin.WantsObjects        = (*common)(nil)
+	_ plugin.WantsAuthorizer     = (*common)(nil)
+	_ plugin.ReadsOnce           = (*common)(nil)
+	_ admission.SkipsNamespaces  = (*common)(nil)
+	_ admission.SelectsResources = (*common)(nil)
 )
 
 func newCommon(kind, policies, bindings string) *common {
 	p := &common{
-		policies: plugin.NewMade(policies, admissionregistrationv1.SchemeGroupVersion.WithKind(kind), newPolicy),
-		bindings: plugin.NewMade(bindings, admissionregistrationv1.SchemeGroupVersion.WithKind(kind+"Binding"), newBinding),
+		policies: plugin.NewCompiled(policies, admissionregistrationv1.SchemeGroupVersion.WithKind(kind), newPolicy),
+		bindings: plugin.NewCompiled(bindings, admissionregistrationv1.SchemeGroupVersion.WithKind(kind+"Binding"), newBinding),
 	}
 	p.latest.Store(&bound{})
 	return p
@@ -100,13 +100,13 @@ func (p *common) ReadOnce() error {
 	return err
 }
 
-// Idle implements admission.Idler.
+// Idle implements admission.SkipsNamespaces.
 func (p *common) Idle(string) bool {
 	all, err := p.bound()
 	return err == nil && len(all) == 0
 }
 
-// Selects implements admission.Selective. Nobody's policy can keep a policy from being changed, or anybody from asking who and what he may be.
+// Selects implements admission.SelectsResources. Nobody's policy can keep a policy from being changed, or anybody from asking who and what he may be.
 func (*common) Selects(resource schema.GroupResource, _ string) bool {
 	switch resource.Group {
 	case authenticationv1.GroupName, authorizationv1.GroupName:

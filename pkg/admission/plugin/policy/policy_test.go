@@ -198,7 +198,7 @@ func TestNobodysPolicyKeepsAPolicyFromBeingChanged(t *testing.T) {
 		"validatingwebhookconfigurations.admissionregistration.k8s.io": true, "tokenreviews.authentication.k8s.io": false, "subjectaccessreviews.authorization.k8s.io": false,
 	} {
 		name, group, _ := strings.Cut(resource, ".")
-		assert.Equal(t, want, p.(admission.Selective).Selects(schema.GroupResource{Group: group, Resource: name}, ""), resource)
+		assert.Equal(t, want, p.(admission.SelectsResources).Selects(schema.GroupResource{Group: group, Resource: name}, ""), resource)
 	}
 }
 

@@ -144,11 +144,11 @@ var pods = corev1.Resource("pods")
 func catalog() rest.Catalogs {
 	c := &rest.Catalog{}
 	for name, row := range map[string]rest.Resource{
-		"pods":       {Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Stored: api.TaskKind},
-		"services":   {Kind: corev1.SchemeGroupVersion.WithKind("Service"), Stored: api.ServiceKind},
-		"configmaps": {Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Stored: "configmaps"},
-		"roles":      {GroupVersion: rbacv1.SchemeGroupVersion, Kind: rbacv1.SchemeGroupVersion.WithKind("Role"), Stored: "roles.rbac.authorization.k8s.io"},
-		"events":     {Kind: corev1.SchemeGroupVersion.WithKind("Event"), Stored: "events"},
+		"pods":       {Kind: corev1.SchemeGroupVersion.WithKind("Pod"), StoredKind: api.TaskKind},
+		"services":   {Kind: corev1.SchemeGroupVersion.WithKind("Service"), StoredKind: api.ServiceKind},
+		"configmaps": {Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), StoredKind: "configmaps"},
+		"roles":      {GroupVersion: rbacv1.SchemeGroupVersion, Kind: rbacv1.SchemeGroupVersion.WithKind("Role"), StoredKind: "roles.rbac.authorization.k8s.io"},
+		"events":     {Kind: corev1.SchemeGroupVersion.WithKind("Event"), StoredKind: "events"},
 		"bindings":   {Kind: corev1.SchemeGroupVersion.WithKind("Binding")},
 	} {
 		row.Name, row.Namespaced, row.GroupVersion = name, true, row.Kind.GroupVersion()

@@ -48,7 +48,7 @@ func (m *measures) of(key measuredKey, isGone func(quota api.Key) bool) *measure
 
 // measure returns what the stored objects of a resource use of a quota together.
 func (p *Plugin) measure(limits *corev1.ResourceQuota, row *rest.Resource, list []*storage.Object) (corev1.ResourceList, error) {
-	key := measuredKey{api.Key{Kind: quota.Kind, Namespace: limits.Namespace, ID: limits.Name}, api.Key{Kind: row.Stored}}
+	key := measuredKey{api.Key{Kind: quota.Kind, Namespace: limits.Namespace, ID: limits.Name}, api.Key{Kind: row.StoredKind}}
 	m := p.measures.of(key, func(of api.Key) bool {
 		_, err := p.objects.Cached().Get(of)
 		return err != nil

@@ -30,6 +30,7 @@ import (
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/util/keylocks"
 )
 
 // Name is the name of the plugin.
@@ -51,20 +52,20 @@ type Plugin struct {
 	objects  storage.Interface
 	catalogs rest.Catalogs
 	quotas   *plugin.Objects[*corev1.ResourceQuota]
-	patience time.Duration // how long a request waits for its turn
-	turns    turns
+	patience time.Duration           // how long a request waits for its turn
+	locks    keylocks.Locks[api.Key] // of quotas: see lock
 	measures measures
 }
 
 var (
 	_ admission.ValidationInterface = (*Plugin)(nil)
-	_ admission.Idler               = (*Plugin)(nil)
+	_ admission.SkipsNamespaces     = (*Plugin)(nil)
 	_ plugin.WantsObjects           = (*Plugin)(nil)
 )
 
 // New creates the plugin. It is an admission.Factory.
 func New(configuration json.RawMessage) (admission.Interface, error) {
-	return &Plugin{Operations: admission.Writes, Now: time.Now, patience: maxWait, turns: makeTurns()}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
+	return &Plugin{Operations: admission.Writes, Now: time.Now, patience: maxWait}, plugin.CheckNoConfiguration(configuration, "ResourceQuota")
 }
 
 // SetObjects implements plugin.WantsObjects.
@@ -73,7 +74,7 @@ func (p *Plugin) SetObjects(objects, untraced storage.Interface, catalogs rest.C
 	p.quotas = plugin.NewObjects[*corev1.ResourceQuota](untraced, quota.Kind, corev1.SchemeGroupVersion.WithKind("ResourceQuota"))
 }
 
-// Idle implements admission.Idler.
+// Idle implements admission.SkipsNamespaces.
 func (p *Plugin) Idle(namespace string) bool { return namespace == "" || p.quotas.None(namespace) }
 
 // demand is an object to be stored, and what it needs of quotas.
@@ -154,7 +155,7 @@ func (p *Plugin) concerned(a *admission.Attributes) ([]*corev1.ResourceQuota, er
 // itself, without admission, so they use nothing.
 func (p *Plugin) rowOf(resource schema.GroupResource) *rest.Resource {
 	for row := range p.catalogs.Rows() {
-		if row.GroupResource() == resource && row.Namespaced && row.Stored != "" && row.Stored != api.EndpointsKind {
+		if row.GroupResource() == resource && row.Namespaced && row.StoredKind != "" && row.StoredKind != api.EndpointsKind {
 			return row
 		}
 	}

@@ -30,11 +30,11 @@ var errNothing = errors.New("there is no such quota, or reservation")
 // reserve reserves of a quota what a request needs, unless the quota is gone. It reports whether the request may have a
 // reservation now, which is possible after some errors too.
 func (p *Plugin) reserve(ctx context.Context, key api.Key, d demand) (mayHave bool, err error) {
-	endTurn, err := p.turns.take(ctx, key, p.patience)
+	unlock, err := p.lock(ctx, key)
 	if err != nil {
 		return false, err
 	}
-	defer endTurn()
+	defer unlock()
 	_, err = storage.GuaranteedUpdate(while{p.objects, key}, quota.Reservations(key), func(stored *storage.Object) (api.Object, error) {
 		next, err := p.reserved(key, stored, d)
 		mayHave = err == nil
@@ -100,9 +100,9 @@ func (p *Plugin) reserved(key api.Key, stored *storage.Object, d demand) (api.Ob
 // release removes the reservation of a request, and writes the status of the quota. If the former fails, the reservation
 // expires.
 func (p *Plugin) release(key api.Key, d demand) {
-	endTurn, err := p.turns.take(context.Background(), key, p.patience)
+	unlock, err := p.lock(context.Background(), key)
 	if err == nil {
-		defer endTurn()
+		defer unlock()
 		_, err = storage.GuaranteedUpdate(while{p.objects, key}, quota.Reservations(key), func(stored *storage.Object) (api.Object, error) {
 			all := reservationsIn(stored)
 			others := slices.DeleteFunc(slices.Clone(all), func(one reservation) bool { return one.Request == d.request })

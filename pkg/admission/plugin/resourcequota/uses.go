@@ -26,7 +26,7 @@ type uses struct {
 
 // usesOf returns what the stored objects of a resource use of a quota.
 func (p *Plugin) usesOf(limits *corev1.ResourceQuota, row *rest.Resource) (*uses, error) {
-	list, err := p.objects.List(storage.Selection{Kind: row.Stored, Namespace: limits.Namespace})
+	list, err := p.objects.List(storage.Selection{Kind: row.StoredKind, Namespace: limits.Namespace})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (s *server) store(t *testing.T, resource schema.GroupResource, object, old 
 	r := s.begin(t.Context(), a)
 	err := r.Validate(object, old)
 	if err == nil {
-		internal, converted := v1.NewCodec(row.Kind, row.Stored, v1.Scheme).In(object)
+		internal, converted := v1.NewCodec(row.Kind, row.StoredKind, v1.Scheme).In(object)
 		require.NoError(t, converted)
 		if task, isTask := internal.(*api.Task); isTask {
 			task.IsPod = true

@@ -91,6 +91,6 @@ func (h *hook) mutation(changed bool) string {
 
 // rounds is the state of a request during its two rounds. The keys are indices of webhooks.
 type rounds struct {
-	plugin.Rounds[int]
+	plugin.Reinvocation[int]
 	hooks []*hook // of both rounds
 }

@@ -80,7 +80,7 @@ type common struct {
 	callType string
 	kind     schema.GroupVersionKind // of the configurations
 	file     []*hook                 // those of the configuration of the plugin
-	stored   *plugin.Made[*hook]
+	stored   *plugin.Compiled[*hook]
 	observe  func(Call) // may be nil
 
 	objects storage.Interface // nil for none, in tests
@@ -90,17 +90,17 @@ type common struct {
 }
 
 var (
-	_ plugin.WantsObjects    = (*common)(nil)
-	_ plugin.WantsAuthorizer = (*common)(nil)
-	_ plugin.ReadsOnce       = (*common)(nil)
-	_ WantsServices          = (*common)(nil)
-	_ admission.Idler        = (*common)(nil)
-	_ admission.Selective    = (*common)(nil)
+	_ plugin.WantsObjects        = (*common)(nil)
+	_ plugin.WantsAuthorizer     = (*common)(nil)
+	_ plugin.ReadsOnce           = (*common)(nil)
+	_ WantsServices              = (*common)(nil)
+	_ admission.SkipsNamespaces  = (*common)(nil)
+	_ admission.SelectsResources = (*common)(nil)
 )
 
 func newCommon(callType, kind, resource string) *common {
 	p := &common{callType: callType, kind: admissionregistrationv1.SchemeGroupVersion.WithKind(kind), resolve: noServices}
-	p.stored = plugin.NewMade(resource, p.kind, p.storedHooks)
+	p.stored = plugin.NewCompiled(resource, p.kind, p.storedHooks)
 	return p
 }
 
@@ -149,13 +149,13 @@ func (p *common) Handles(operation admission.Operation) bool {
 	return err != nil || slices.ContainsFunc(hooks, func(h *hook) bool { return h.criteria.Handles(operation) })
 }
 
-// Idle implements admission.Idler.
+// Idle implements admission.SkipsNamespaces.
 func (p *common) Idle(string) bool {
 	hooks, err := p.hooks()
 	return err == nil && len(hooks) == 0
 }
 
-// Selects implements admission.Selective. Nobody's webhook can keep itself, or a policy, from being changed.
+// Selects implements admission.SelectsResources. Nobody's webhook can keep itself, or a policy, from being changed.
 func (*common) Selects(resource schema.GroupResource, _ string) bool {
 	return resource.Group != admissionregistrationv1.GroupName
 }

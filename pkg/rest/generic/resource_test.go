@@ -15,9 +15,9 @@ import (
 
 func TestTheSchemaIsCheckedAfterTheRules(t *testing.T) {
 	t.Parallel()
-	kind := Kind[*appsv1.Deployment]{Row: rest.Resource{Namespaced: true}}
+	kind := Resource[*appsv1.Deployment]{Row: rest.Resource{Namespaced: true}}
 	bare := kind.strategy()
-	kind.Rules = func(c *check.Errors, _, _ *appsv1.Deployment) {
+	kind.Validate = func(c *check.Errors, _, _ *appsv1.Deployment) {
 		c.Add(field.Forbidden(field.NewPath("spec", "strategy"), "is never right"))
 	}
 	own := kind.strategy()

@@ -49,7 +49,7 @@ func (p plugin) Validate(_ context.Context, a *admission.Attributes) error {
 
 // opened is a first door with a plugin.
 type opened struct {
-	*v1beta1.Door
+	*v1beta1.Admission
 	registry *registry.Registry
 	tables   map[string]apiserver.RESTStorage
 }
@@ -60,7 +60,7 @@ func open(t *testing.T, p plugin) *opened {
 	chain, err := plugins.New([]string{"Test"}, nil)
 	require.NoError(t, err)
 	objects := registry.MakeRegistry(memory.New(1))
-	return &opened{&v1beta1.Door{Chain: chain, Objects: objects.Objects()}, objects, map[string]apiserver.RESTStorage{
+	return &opened{&v1beta1.Admission{Chain: chain, Objects: objects.Objects()}, objects, map[string]apiserver.RESTStorage{
 		"tasks":                  registry.MakeTaskRegistryStorage(objects, nil, registry.MakeRoundRobinScheduler([]string{"m1"})),
 		"replicationControllers": registry.MakeControllerRegistryStorage(objects),
 		"services":               registry.MakeServiceRegistryStorage(objects),

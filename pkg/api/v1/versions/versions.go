@@ -1,4 +1,6 @@
-package v1
+// Package versions converts the objects of kinds that are served in several versions to the one in which they are stored, and
+// back.
+package versions
 
 import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -56,31 +58,12 @@ func toVersion(object runtime.Object, version string) (runtime.Object, error) {
 	return converted.(runtime.Object), nil
 }
 
-// OtherVersions returns the versions, besides its own, in which the objects of a kind are served.
-func OtherVersions(kind schema.GroupVersionKind, scheme *runtime.Scheme) (others []schema.GroupVersion) {
+// Others returns the versions, besides its own, in which the objects of a kind are served.
+func Others(kind schema.GroupVersionKind, scheme *runtime.Scheme) (others []schema.GroupVersion) {
 	for other := range scheme.AllKnownTypes() {
 		if other.Kind == kind.Kind && other != kind && StoredAs(other, scheme) == StoredAs(kind, scheme) {
 			others = append(others, other.GroupVersion())
 		}
 	}
 	return others
-}
-
-// inEvent returns an event of events.k8s.io as one of the core group.
-func inEvent(event eventsv1.Event) (corev1.Event, error) {
-	return corev1.Event{
-		ObjectMeta: event.ObjectMeta, InvolvedObject: event.Regarding, Reason: event.Reason, Message: event.Note, Type: event.Type,
-		EventTime: event.EventTime, Series: (*corev1.EventSeries)(event.Series), Action: event.Action, Related: event.Related,
-		ReportingController: event.ReportingController, ReportingInstance: event.ReportingInstance,
-		Source: event.DeprecatedSource, FirstTimestamp: event.DeprecatedFirstTimestamp, LastTimestamp: event.DeprecatedLastTimestamp, Count: event.DeprecatedCount,
-	}, nil
-}
-
-func outEvent(event corev1.Event) (eventsv1.Event, error) {
-	return eventsv1.Event{
-		ObjectMeta: event.ObjectMeta, Regarding: event.InvolvedObject, Reason: event.Reason, Note: event.Message, Type: event.Type,
-		EventTime: event.EventTime, Series: (*eventsv1.EventSeries)(event.Series), Action: event.Action, Related: event.Related,
-		ReportingController: event.ReportingController, ReportingInstance: event.ReportingInstance,
-		DeprecatedSource: event.Source, DeprecatedFirstTimestamp: event.FirstTimestamp, DeprecatedLastTimestamp: event.LastTimestamp, DeprecatedCount: event.Count,
-	}, nil
 }

@@ -24,8 +24,8 @@ import (
 // the store.
 const decisionTime = 8 * time.Second
 
-// Door implements apiserver.Admission. It is safe for concurrent use.
-type Door struct {
+// Admission implements apiserver.Admission. It is safe for concurrent use.
+type Admission struct {
 	Chain   *admission.Chain
 	Objects storage.Reader // has the stored objects
 }
@@ -33,9 +33,9 @@ type Door struct {
 var operations = map[string]admission.Operation{"create": admission.Create, "update": admission.Update, "delete": admission.Delete}
 
 // Admit implements apiserver.Admission.
-func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{}, func(error), error) {
+func (a *Admission) Admit(ctx context.Context, change apiserver.Change) (interface{}, func(error), error) {
 	kind, known := kinds[change.Resource]
-	if !known || d.Chain.Idle(v1.Namespace) {
+	if !known || a.Chain.Idle(v1.Namespace) {
 		return change.Object, func(error) {}, nil
 	}
 	received := time.Now()
@@ -44,7 +44,7 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	}
 	ctx, cancel := context.WithDeadline(ctx, received.Add(decisionTime))
 	defer cancel()
-	begun := d.Chain.Begin(ctx, admission.Attributes{
+	begun := a.Chain.Begin(ctx, admission.Attributes{
 		Operation: operations[change.Verb], Kind: corev1.SchemeGroupVersion.WithKind(kind.name), Resource: corev1.SchemeGroupVersion.WithResource(kind.resource),
 		Namespace: v1.Namespace, Name: change.ID, User: request.UserFrom(ctx), MayCreate: change.Verb == "update" && kind.mayCreate,
 	})
@@ -52,7 +52,7 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 	end := func(outcome error) {
 		begun.End(rest.StatusError(outcome, schema.GroupResource{Resource: kind.resource}, change.ID))
 	}
-	object, err := d.admit(ctx, begun, kind, change)
+	object, err := a.admit(ctx, begun, kind, change)
 	if err != nil {
 		end(err)
 		return nil, nil, inWords(err)
@@ -62,11 +62,11 @@ func (d *Door) Admit(ctx context.Context, change apiserver.Change) (interface{},
 
 // admit returns the object that the change stores or deletes. It has the metadata of the stored object, or is
 // marked as new, so that the change cannot replace or delete another one.
-func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
+func (a *Admission) admit(ctx context.Context, begun *admission.Request, kind kind, change apiserver.Change) (interface{}, error) {
 	if err := rest.CheckTime(ctx); err != nil {
 		return nil, err
 	}
-	stored, err := d.stored(kind, change)
+	stored, err := a.stored(kind, change)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,11 @@ func (d *Door) admit(ctx context.Context, begun *admission.Request, kind kind, c
 }
 
 // stored returns the object that a change replaces or deletes, nil if there is none or it cannot be decoded.
-func (d *Door) stored(kind kind, change apiserver.Change) (api.Object, error) {
+func (a *Admission) stored(kind kind, change apiserver.Change) (api.Object, error) {
 	if change.Verb == "create" || api.ValidateID(change.ID) != nil { // the storage reports that
 		return nil, nil
 	}
-	stored, err := d.Objects.Get(api.DefaultKey(kind.internal, change.ID))
+	stored, err := a.Objects.Get(api.DefaultKey(kind.internal, change.ID))
 	var undecodable *storage.Undecodable
 	switch {
 	case err == nil:

@@ -1,4 +1,5 @@
-package v1
+// Package jsoncheck tells whether JSON can say what a value of a type says in protobuf.
+package jsoncheck
 
 import (
 	"encoding/json"
@@ -10,19 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// check reports whether JSON can say what a value says in protobuf. A client may send what it cannot.
-type check func(value reflect.Value) bool
+// Check reports whether JSON can say what a value says in protobuf. A client may send what it cannot.
+type Check func(value reflect.Value) bool
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// checkOf returns the check of a type, nil if JSON can say all its values. It is not ok if that is unknown, or if protobuf cannot say
+// Of returns the check of a type, nil if JSON can say all its values. It is not ok if that is unknown, or if protobuf cannot say
 // what JSON does.
-func checkOf(t reflect.Type) (_ check, ok bool) { return checks{}.of(t) }
+func Of(t reflect.Type) (_ Check, ok bool) { return checks{}.of(t) }
 
 // checks are the struct types that contain the one which is looked at.
 type checks map[reflect.Type]bool
 
-func (c checks) of(t reflect.Type) (_ check, ok bool) {
+func (c checks) of(t reflect.Type) (_ Check, ok bool) {
 	switch t {
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.Duration](), reflect.TypeFor[resource.Quantity]():
 		return nil, true
@@ -41,9 +42,9 @@ func (c checks) of(t reflect.Type) (_ check, ok bool) {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return c.each(t, func(v reflect.Value, inner check) bool { return v.IsNil() || inner(v.Elem()) })
+		return c.each(t, func(v reflect.Value, inner Check) bool { return v.IsNil() || inner(v.Elem()) })
 	case reflect.Slice, reflect.Map:
-		return c.each(t, func(v reflect.Value, inner check) bool {
+		return c.each(t, func(v reflect.Value, inner Check) bool {
 			for _, entry := range v.Seq2() {
 				if !inner(entry) {
 					return false
@@ -62,7 +63,7 @@ func (c checks) of(t reflect.Type) (_ check, ok bool) {
 func isJSON(text []byte) bool { return len(text) == 0 || json.Valid(text) }
 
 // each returns the check of a type that contains values of one other type.
-func (c checks) each(t reflect.Type, all func(v reflect.Value, inner check) bool) (_ check, ok bool) {
+func (c checks) each(t reflect.Type, all func(v reflect.Value, inner Check) bool) (_ Check, ok bool) {
 	inner, ok := c.of(t.Elem())
 	if inner == nil {
 		return nil, ok
@@ -70,13 +71,13 @@ func (c checks) each(t reflect.Type, all func(v reflect.Value, inner check) bool
 	return func(v reflect.Value) bool { return all(v, inner) }, ok
 }
 
-func (c checks) ofStruct(t reflect.Type) (_ check, ok bool) {
+func (c checks) ofStruct(t reflect.Type) (_ Check, ok bool) {
 	if c[t] || reflect.PointerTo(t).Implements(marshaler) {
 		return nil, false
 	}
 	c[t] = true
 	defer delete(c, t)
-	fields := map[int]check{}
+	fields := map[int]Check{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Type == reflect.TypeFor[metav1.TypeMeta]() && len(c) == 1 {

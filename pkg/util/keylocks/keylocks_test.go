@@ -1,4 +1,4 @@
-package generic
+package keylocks
 
 import (
 	"context"
@@ -7,19 +7,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-
-	"kube2014/pkg/api"
 )
+
+const patience = 2 * time.Second
+
+// lock returns the function that releases a lock, whether it is held or not.
+func (l *Locks[Key]) lock(ctx context.Context, key Key) (unlock func()) {
+	unlock, _ = l.Lock(ctx, key, patience)
+	return unlock
+}
 
 func TestTheWritersOfAnObjectTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var locks Locks[string]
 		order := make(chan int, 3) // those that have had the turn
-		done := turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))
+		done := locks.lock(t.Context(), "web")
 		for writer := range 3 {
 			go func() {
-				defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+				defer locks.lock(t.Context(), "web")()
 				order <- writer
 				time.Sleep(time.Second / 2)
 			}()
@@ -33,18 +39,18 @@ func TestTheWritersOfAnObjectTakeTurns(t *testing.T) {
 			assert.Equal(t, writer, <-order)
 		}
 		time.Sleep(time.Second)
-		assertForgotten(t, &turns)
+		assertForgotten(t, &locks)
 	})
 }
 
 func TestTheWritersOfOtherObjectsDoNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
+		var locks Locks[string]
 		began := time.Now()
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "db"))()
-		defer turns.take(t.Context(), api.DefaultKey(api.ServiceKind, "web"))()
+		defer locks.lock(t.Context(), "web")()
+		defer locks.lock(t.Context(), "db")()
+		defer locks.lock(t.Context(), "service web")()
 		assert.Equal(t, began, time.Now())
 	})
 }
@@ -52,23 +58,23 @@ func TestTheWritersOfOtherObjectsDoNotWait(t *testing.T) {
 func TestAWriterDoesNotWaitForItsTurnForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns Turns
-		defer assertForgotten(t, &turns)
-		defer turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
+		var locks Locks[string]
+		defer assertForgotten(t, &locks)
+		defer locks.lock(t.Context(), "web")()
 		began := time.Now()
-		turns.take(t.Context(), api.DefaultKey(api.TaskKind, "web"))()
-		assert.Equal(t, turnTime, time.Since(began))
+		locks.lock(t.Context(), "web")()
+		assert.Equal(t, patience, time.Since(began))
 
 		gone, leave := context.WithTimeout(t.Context(), time.Second)
 		defer leave()
-		turns.take(gone, api.DefaultKey(api.TaskKind, "web"))()
-		assert.Equal(t, turnTime+time.Second, time.Since(began))
+		locks.lock(gone, "web")()
+		assert.Equal(t, patience+time.Second, time.Since(began))
 	})
 }
 
-func assertForgotten(t *testing.T, turns *Turns) {
+func assertForgotten(t *testing.T, locks *Locks[string]) {
 	t.Helper()
-	turns.mu.Lock()
-	defer turns.mu.Unlock()
-	assert.Empty(t, turns.queues, "a turn that nobody wants is kept")
+	locks.mu.Lock()
+	defer locks.mu.Unlock()
+	assert.Empty(t, locks.locks, "a turn that nobody wants is kept")
 }

@@ -1,4 +1,4 @@
-package validation_test
+package limits_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/api/v1/validation/limits"
 )
 
 func quotaOf(t *testing.T, spec string) *corev1.ResourceQuota {
@@ -40,7 +41,7 @@ func TestWhatIsWrongWithAQuotaIsToldInTodaysWords(t *testing.T) {
 		`{"scopeSelector":{"matchExpressions":[{"scopeName":"BestEffort","operator":"Exists"},{"scopeName":"NotBestEffort","operator":"Exists"}]}}`: {`spec.scopeSelector.matchExpressions: Invalid value: null: conflicting scopes`},
 	} {
 		var told []string
-		for _, err := range validation.Create(quotaOf(t, spec), true, nil, validation.ResourceQuota) {
+		for _, err := range validation.Create(quotaOf(t, spec), true, nil, limits.ResourceQuota) {
 			told = append(told, err.Error())
 		}
 		assert.Equal(t, want, told, spec)
@@ -51,11 +52,11 @@ func TestTheScopesOfAQuotaStay(t *testing.T) {
 	t.Parallel()
 	old, now := quotaOf(t, `{"scopes":["Terminating"],"hard":{"pods":"1"}}`), quotaOf(t, `{"scopes":["BestEffort"],"hard":{"pods":"2"}}`)
 	old.ResourceVersion, now.ResourceVersion = "1", "1"
-	assert.EqualError(t, validation.Update(now, old, validation.ResourceQuota).ToAggregate(), `spec.scopes: Invalid value: ["BestEffort"]: field is immutable`)
+	assert.EqualError(t, validation.Update(now, old, limits.ResourceQuota).ToAggregate(), `spec.scopes: Invalid value: ["BestEffort"]: field is immutable`)
 	now.Spec.Scopes = old.Spec.Scopes
-	assert.Empty(t, validation.Update(now, old, validation.ResourceQuota))
+	assert.Empty(t, validation.Update(now, old, limits.ResourceQuota))
 	now.Status.Used = corev1.ResourceList{"pods": now.Spec.Hard["pods"]}
-	assert.Empty(t, validation.Update(now, old, validation.ResourceQuotaStatus))
+	assert.Empty(t, validation.Update(now, old, limits.ResourceQuotaStatus))
 	now.Status.Used["foo"] = now.Spec.Hard["pods"]
-	assert.Len(t, validation.Update(now, old, validation.ResourceQuotaStatus), 2)
+	assert.Len(t, validation.Update(now, old, limits.ResourceQuotaStatus), 2)
 }

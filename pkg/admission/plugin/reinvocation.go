@@ -9,8 +9,8 @@ import (
 	"kube2014/pkg/admission"
 )
 
-// Rounds is the state of a mutating plugin during the two rounds of a request: who must see the object again. It is for one goroutine.
-type Rounds[Key comparable] struct {
+// Reinvocation is the state of a mutating plugin during the two rounds of a request: who must see the object again. It is for one goroutine.
+type Reinvocation[Key comparable] struct {
 	Called map[Key]bool // who is called again if the object changes
 	Again  map[Key]bool // who is called in the second round
 
@@ -18,22 +18,22 @@ type Rounds[Key comparable] struct {
 }
 
 // Begin begins a round. The first round resets the state, as a request may be retried.
-func (r *Rounds[Key]) Begin(a *admission.Attributes) {
+func (r *Reinvocation[Key]) Begin(a *admission.Attributes) {
 	if !a.Reinvoked() {
-		*r = Rounds[Key]{Called: map[Key]bool{}, Again: map[Key]bool{}}
+		*r = Reinvocation[Key]{Called: map[Key]bool{}, Again: map[Key]bool{}}
 	} else if r.last != nil && !apiequality.Semantic.DeepEqual(r.last, a.Object) {
 		r.Changed() // by another plugin
 	}
 }
 
 // Changed adds who was called to the second round.
-func (r *Rounds[Key]) Changed() {
+func (r *Reinvocation[Key]) Changed() {
 	maps.Copy(r.Again, r.Called)
 	clear(r.Called)
 }
 
 // End ends a round.
-func (r *Rounds[Key]) End(a *admission.Attributes) {
+func (r *Reinvocation[Key]) End(a *admission.Attributes) {
 	if r.last = nil; len(r.Called) > 0 && a.Object != nil {
 		r.last = a.Object.DeepCopyObject()
 	}

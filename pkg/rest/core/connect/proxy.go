@@ -1,4 +1,4 @@
-package core
+package connect
 
 import (
 	"cmp"
@@ -13,25 +13,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
 )
-
-// connecting returns the row of a subresource of a resource that connects, with the kind of its options.
-func connecting(of rest.Resource, name, options string, storage rest.Connecter) rest.Resource {
-	row := of.Subresource(name, storage)
-	row.Kind, row.Printer = coreGroup.WithKind(options), printers.Printer{}
-	return row
-}
-
-func typeOf(options string) metav1.TypeMeta {
-	return metav1.TypeMeta{Kind: options, APIVersion: coreGroup.Version}
-}
 
 // target is what the name in a request for a web server says: NAME, NAME:PORT or SCHEME:NAME:PORT.
 type target struct{ scheme, name, port string }
@@ -63,8 +50,8 @@ func checkAddress(text string) error {
 
 // podProxy implements pods/proxy.
 type podProxy struct {
-	pods    *generic.Store[*corev1.Pod]
-	proxied http.RoundTripper
+	Network
+	pods rest.Getter
 }
 
 func (podProxy) IsStream() bool { return false }
@@ -85,7 +72,7 @@ func (p podProxy) Connect(ctx context.Context, key rest.Key, options runtime.Obj
 	if err := checkAddress(pod.Status.PodIP); err != nil {
 		return nil, err
 	}
-	return wanted.at(pod.Status.PodIP, cmp.Or(wanted.port, firstPort(pod)), options.(*corev1.PodProxyOptions).Path, p.proxied), nil
+	return wanted.at(pod.Status.PodIP, cmp.Or(wanted.port, firstPort(pod)), options.(*corev1.PodProxyOptions).Path, p.Proxied), nil
 }
 
 // firstPort returns the first port of a pod, "" for none.
@@ -99,11 +86,7 @@ func firstPort(pod *corev1.Pod) string {
 }
 
 // nodeProxy implements nodes/proxy: the kubelet of a node, or another port there.
-type nodeProxy struct {
-	nodes    nodes
-	kubelets Kubelets // nil for none
-	proxied  http.RoundTripper
-}
+type nodeProxy struct{ Network }
 
 func (nodeProxy) IsStream() bool { return false }
 
@@ -116,7 +99,7 @@ func (p nodeProxy) Connect(_ context.Context, key rest.Key, options runtime.Obje
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := p.nodes.kubelet(wanted.name, corev1.Resource("nodes"))
+	host, port, err := p.kubelet(wanted.name, corev1.Resource("nodes"))
 	if err != nil {
 		return nil, err
 	}
@@ -127,20 +110,20 @@ func (p nodeProxy) Connect(_ context.Context, key rest.Key, options runtime.Obje
 	}
 	path := options.(*corev1.NodeProxyOptions).Path
 	if wanted.port != "" && wanted.port != strconv.Itoa(int(port)) {
-		return wanted.at(host, wanted.port, path, p.proxied), nil
+		return wanted.at(host, wanted.port, path, p.Proxied), nil
 	}
-	if port == 0 || p.kubelets == nil {
+	if port == 0 || p.Kubelets == nil {
 		return nil, noKubelet(wanted.name)
 	}
-	address, transport := p.kubelets.At(host, port)
+	address, transport := p.Kubelets.At(host, port)
 	wanted.scheme = address.Scheme
 	return wanted.at(host, address.Port(), path, transport), nil
 }
 
 // serviceProxy implements services/proxy: one of the ready pods behind a service.
 type serviceProxy struct {
+	Network
 	services, endpoints, pods rest.Getter
-	proxied                   http.RoundTripper
 }
 
 func (serviceProxy) IsStream() bool { return false }
@@ -173,7 +156,7 @@ func (p serviceProxy) Connect(ctx context.Context, key rest.Key, options runtime
 		}
 		for _, k := range rand.Perm(len(subset.Addresses)) {
 			if address := &subset.Addresses[k]; p.isPod(ctx, address, key.Namespace) {
-				return wanted.at(address.IP, strconv.Itoa(int(subset.Ports[j].Port)), options.(*corev1.ServiceProxyOptions).Path, p.proxied), nil
+				return wanted.at(address.IP, strconv.Itoa(int(subset.Ports[j].Port)), options.(*corev1.ServiceProxyOptions).Path, p.Proxied), nil
 			}
 		}
 	}

@@ -1,4 +1,5 @@
-package validation
+// Package limits validates what bounds the objects of a namespace: limit ranges and quotas.
+package limits
 
 import (
 	"fmt"
@@ -13,6 +14,9 @@ import (
 
 	"kube2014/pkg/api/v1/validation/check"
 )
+
+// checks has the rules of this package.
+type checks struct{ *check.Errors }
 
 // LimitRange checks the spec of a limit range.
 func LimitRange(errors *check.Errors, now, _ *corev1.LimitRange) {

@@ -1,0 +1,45 @@
+package core
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kube2014/pkg/api/v1/validation"
+	"kube2014/pkg/printers"
+	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/storage"
+)
+
+// eventRows returns the row of events. They expire a TTL after their last change.
+func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
+	row := coreRow("Event", "events", "events", printers.Events, "ev")
+	b.Objects = storage.WithTTL(b.Objects, ttl)
+	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
+		Validate:            validation.ValidateEventCreate,
+		ValidateUpdate:      validation.ValidateEvent,
+		AllowCreateOnUpdate: true,
+		Dependents:          generic.None,
+		Fields:              eventFields,
+	}))}
+}
+
+func eventFields(event *corev1.Event) fields.Set {
+	object := event.InvolvedObject
+	return fields.Set{
+		"involvedObject.kind":            object.Kind,
+		"involvedObject.namespace":       object.Namespace,
+		"involvedObject.name":            object.Name,
+		"involvedObject.uid":             string(object.UID),
+		"involvedObject.apiVersion":      object.APIVersion,
+		"involvedObject.resourceVersion": object.ResourceVersion,
+		"involvedObject.fieldPath":       object.FieldPath,
+		"reason":                         event.Reason,
+		"reportingComponent":             event.ReportingController,
+		"source":                         cmp.Or(event.Source.Component, event.ReportingController),
+		"type":                           event.Type,
+	}
+}
