@@ -13,9 +13,9 @@ import (
 	"kube2014/pkg/client/cache"
 )
 
-// requireSums checks the sums of a cluster against those of a new one that is told the same.
-func requireSums(t *testing.T, c *cluster, nodes map[string]*corev1.Node, pods map[string]*corev1.Pod) {
-	want := newCluster()
+// requireSums checks the sums of a cache against those of a new one that is told the same.
+func requireSums(t *testing.T, c *schedulerCache, nodes map[string]*corev1.Node, pods map[string]*corev1.Pod) {
+	want := newSchedulerCache()
 	for _, node := range nodes {
 		want.setNode(node)
 	}
@@ -47,7 +47,7 @@ func requireSums(t *testing.T, c *cluster, nodes map[string]*corev1.Node, pods m
 func TestTheSumsAreThoseOfThePods(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2)) // no secret
-	c := newCluster()
+	c := newSchedulerCache()
 	nodes, pods := map[string]*corev1.Node{}, map[string]*corev1.Pod{}
 	for step := range 5000 {
 		node := fmt.Sprint("n", random.IntN(4))
@@ -87,7 +87,7 @@ func TestTheSumsAreThoseOfThePods(t *testing.T) {
 
 func TestAnAssumedPodCountsUntilItIsSeenOrRefused(t *testing.T) {
 	t.Parallel()
-	c := newCluster()
+	c := newSchedulerCache()
 	c.setNode(makeNode("n", having("1", "")))
 	first, second := makePod("first", requesting("1", "")), makePod("second", requesting("1", ""))
 	first.UID, second.UID = "1", "2"
@@ -99,34 +99,34 @@ func TestAnAssumedPodCountsUntilItIsSeenOrRefused(t *testing.T) {
 	assert.Empty(t, again, "it has its place")
 	_, err = c.assume(second, nil)
 	require.Error(t, err)
-	pod, _ := c.unsettled("first")
+	pod, _ := c.assumed("first")
 	assert.Equal(t, first, pod)
 
-	c.unassume("first", "another")
+	c.forget("first", "another")
 	_, err = c.assume(second, nil)
 	require.Error(t, err, "another pod of the name was refused")
-	c.settle("first", "1")
-	pod, _ = c.unsettled("first")
+	c.finishBinding("first", "1")
+	pod, _ = c.assumed("first")
 	assert.Nil(t, pod)
 
 	seen := first.DeepCopy()
 	seen.Spec.NodeName = "n"
 	assert.False(t, c.setPod(seen), "that makes no room")
-	c.unassume("first", "1")
+	c.forget("first", "1")
 	_, err = c.assume(second, nil)
 	require.Error(t, err, "what was seen stays")
 	assert.False(t, c.remove("first", "another"))
 	assert.True(t, c.remove("first", "1"))
 	_, err = c.assume(second, nil)
 	require.NoError(t, err)
-	c.unassume("second", "2")
+	c.forget("second", "2")
 	_, err = c.assume(first, nil)
 	require.NoError(t, err)
 }
 
 func TestOnlyWhatCountsOfANodeIsAChange(t *testing.T) {
 	t.Parallel()
-	c := newCluster()
+	c := newSchedulerCache()
 	assert.True(t, c.setNode(makeNode("n", ready(corev1.ConditionTrue), having("1", ""))))
 	for _, test := range []struct {
 		edit    func(*corev1.Node)

@@ -14,8 +14,8 @@ import (
 	"kube2014/pkg/util/pods"
 )
 
-// counted is a pod that counts on a node: the informer has shown it there, or it is assumed there.
-type counted struct {
+// podState is a pod that counts on a node: the informer has shown it there, or it is assumed there.
+type podState struct {
 	uid      types.UID
 	node     string
 	requests amounts
@@ -28,23 +28,23 @@ type counted struct {
 	bound   bool        // the server has said that the assumed pod is bound
 }
 
-// cluster has the sums of the pods of each node. To sum them up for each decision would be too slow
+// schedulerCache has the sums of the pods of each node. To sum them up for each decision would be too slow
 // with 5,000 pods. It is safe for concurrent use.
-type cluster struct {
+type schedulerCache struct {
 	mu     sync.Mutex // guards what follows
 	nodes  map[string]*nodeInfo
 	known  []*nodeInfo // by their names
-	pods   map[string]*counted
+	pods   map[string]*podState
 	labels labelSets
 	turn   int
 }
 
-func newCluster() *cluster {
-	return &cluster{nodes: map[string]*nodeInfo{}, pods: map[string]*counted{}, labels: labelSets{}}
+func newSchedulerCache() *schedulerCache {
+	return &schedulerCache{nodes: map[string]*nodeInfo{}, pods: map[string]*podState{}, labels: labelSets{}}
 }
 
 // setNode adds or updates a node. It reports whether anything has changed that matters.
-func (c *cluster) setNode(node *corev1.Node) bool {
+func (c *schedulerCache) setNode(node *corev1.Node) bool {
 	facts := factsOf(node)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *cluster) setNode(node *corev1.Node) bool {
 	return true
 }
 
-func (c *cluster) removeNode(name string) {
+func (c *schedulerCache) removeNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if at, there := c.find(name); there {
@@ -72,12 +72,12 @@ func (c *cluster) removeNode(name string) {
 	}
 }
 
-func (c *cluster) find(name string) (int, bool) {
+func (c *schedulerCache) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(c.known, name, func(n *nodeInfo, name string) int { return strings.Compare(n.name, name) })
 }
 
 // node returns the node of a name, which need not be known.
-func (c *cluster) node(name string) *nodeInfo {
+func (c *schedulerCache) node(name string) *nodeInfo {
 	if c.nodes[name] == nil {
 		c.nodes[name] = &nodeInfo{name: name, ports: map[int32]int{}, taken: extras{}}
 	}
@@ -85,14 +85,14 @@ func (c *cluster) node(name string) *nodeInfo {
 }
 
 // drop deletes a node that is unknown and has no pods.
-func (c *cluster) drop(info *nodeInfo) {
+func (c *schedulerCache) drop(info *nodeInfo) {
 	if !info.known && info.held == 0 {
 		delete(c.nodes, info.name)
 	}
 }
 
 // setPod adds or updates a pod that has a node. It reports whether that may have made room.
-func (c *cluster) setPod(pod *corev1.Pod) bool {
+func (c *schedulerCache) setPod(pod *corev1.Pod) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := cache.Key(pod)
@@ -102,9 +102,9 @@ func (c *cluster) setPod(pod *corev1.Pod) bool {
 }
 
 // put counts a pod on a node, instead of what was counted for its key.
-func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
+func (c *schedulerCache) put(key string, pod *corev1.Pod, node string) *podState {
 	c.take(key)
-	next := &counted{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), extras: extrasOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
+	next := &podState{uid: pod.UID, node: node, requests: requestsOf(&pod.Spec), extras: extrasOf(&pod.Spec), ports: hostPortsOf(&pod.Spec), ended: pods.HasEnded(pod)}
 	c.pods[key] = next
 	info := c.node(node)
 	info.count(next, 1)
@@ -115,7 +115,7 @@ func (c *cluster) put(key string, pod *corev1.Pod, node string) *counted {
 }
 
 // take stops counting what is counted for a key.
-func (c *cluster) take(key string) {
+func (c *schedulerCache) take(key string) {
 	old := c.pods[key]
 	if old == nil {
 		return
@@ -131,7 +131,7 @@ func (c *cluster) take(key string) {
 
 // remove stops counting a pod, unless another one has its name now. It reports whether that made
 // room.
-func (c *cluster) remove(key string, uid types.UID) bool {
+func (c *schedulerCache) remove(key string, uid types.UID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.pods[key]; old == nil || old.uid != uid {
@@ -143,7 +143,7 @@ func (c *cluster) remove(key string, uid types.UID) bool {
 
 // assume chooses a node for a pod, and counts the pod there until an informer shows where it is.
 // A pod that is counted already gets none. The errors are those of schedule.
-func (c *cluster) assume(pod *corev1.Pod, selectors []map[string]string) (node string, err error) {
+func (c *schedulerCache) assume(pod *corev1.Pod, selectors []map[string]string) (node string, err error) {
 	want := wantedBy(&pod.Spec)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,9 +161,9 @@ func (c *cluster) assume(pod *corev1.Pod, selectors []map[string]string) (node s
 	return best.name, nil
 }
 
-// unsettled returns the pod that is assumed on a node for a key, although it is not known whether
+// assumed returns the pod that is assumed on a node for a key, although it is not known whether
 // it is bound there; nil if there is none.
-func (c *cluster) unsettled(key string) (pod *corev1.Pod, node string) {
+func (c *schedulerCache) assumed(key string) (pod *corev1.Pod, node string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if there := c.pods[key]; there != nil && !there.bound {
@@ -172,8 +172,8 @@ func (c *cluster) unsettled(key string) (pod *corev1.Pod, node string) {
 	return nil, ""
 }
 
-// settle notes that an assumed pod is bound.
-func (c *cluster) settle(key string, uid types.UID) {
+// finishBinding notes that an assumed pod is bound.
+func (c *schedulerCache) finishBinding(key string, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if there := c.pods[key]; there != nil && there.uid == uid {
@@ -181,8 +181,8 @@ func (c *cluster) settle(key string, uid types.UID) {
 	}
 }
 
-// unassume stops counting a pod, unless an informer has shown where it is.
-func (c *cluster) unassume(key string, uid types.UID) {
+// forget stops counting a pod, unless an informer has shown where it is.
+func (c *schedulerCache) forget(key string, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if there := c.pods[key]; there != nil && there.uid == uid && there.assumed != nil {

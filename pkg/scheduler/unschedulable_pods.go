@@ -26,17 +26,17 @@ const (
 	eventPause = 5 * time.Minute
 )
 
-// waiting are the pods that fit nowhere for now. It is safe for concurrent use.
-type waiting struct {
+// unschedulablePods are the pods that fit nowhere for now. It is safe for concurrent use.
+type unschedulablePods struct {
 	retry func(key string) // is called, in the order in which the pods came
 
 	mu      sync.Mutex // guards what follows
-	pods    map[string]*waiter
+	pods    map[string]*unschedulablePod
 	came    int    // how many pods so far
 	changes uint64 // how often something has changed that may help
 }
 
-type waiter struct {
+type unschedulablePod struct {
 	uid        types.UID
 	number     int // by which it came
 	failures   int
@@ -47,13 +47,13 @@ type waiter struct {
 	reportedAt time.Time
 }
 
-func newWaiting(retry func(key string)) *waiting {
-	return &waiting{retry: retry, pods: map[string]*waiter{}}
+func newUnschedulablePods(retry func(key string)) *unschedulablePods {
+	return &unschedulablePods{retry: retry, pods: map[string]*unschedulablePod{}}
 }
 
 // now returns the argument of add. The caller gets it before it tries the pod, so that no change is
 // missed.
-func (w *waiting) now() uint64 {
+func (w *unschedulablePods) now() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.changes
@@ -61,14 +61,14 @@ func (w *waiting) now() uint64 {
 
 // add adds a pod that has just been tried, and why it fits nowhere. It reports whether the reason
 // needs an event.
-func (w *waiting) add(key string, uid types.UID, why string, since uint64) (needsEvent bool) {
+func (w *unschedulablePods) add(key string, uid types.UID, why string, since uint64) (needsEvent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pod := w.pods[key]
 	if pod == nil || pod.uid != uid {
 		w.removeLocked(key)
 		w.came++
-		pod = &waiter{uid: uid, number: w.came}
+		pod = &unschedulablePod{uid: uid, number: w.came}
 		w.pods[key] = pod
 	}
 	now := time.Now()
@@ -86,7 +86,7 @@ func (w *waiting) add(key string, uid types.UID, why string, since uint64) (need
 }
 
 // wait retries a pod after a pause.
-func (w *waiting) wait(key string, pod *waiter, pause time.Duration) {
+func (w *unschedulablePods) wait(key string, pod *unschedulablePod, pause time.Duration) {
 	if pod.timer != nil {
 		pod.timer.Stop()
 	}
@@ -99,7 +99,7 @@ func (w *waiting) wait(key string, pod *waiter, pause time.Duration) {
 }
 
 // changed retries all pods, because something has changed that may help.
-func (w *waiting) changed() {
+func (w *unschedulablePods) changed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes++
@@ -124,13 +124,13 @@ func (w *waiting) changed() {
 }
 
 // remove removes a pod that is placed, or gone.
-func (w *waiting) remove(key string) {
+func (w *unschedulablePods) remove(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.removeLocked(key)
 }
 
-func (w *waiting) removeLocked(key string) {
+func (w *unschedulablePods) removeLocked(key string) {
 	if pod := w.pods[key]; pod != nil {
 		pod.timer.Stop()
 		delete(w.pods, key)
@@ -139,7 +139,7 @@ func (w *waiting) removeLocked(key string) {
 
 // unschedulable lets a pod that fits nowhere wait, and reports why.
 func (s *Scheduler) unschedulable(ctx context.Context, pod *corev1.Pod, why string, since uint64) error {
-	if s.waiting.add(cache.Key(pod), pod.UID, why, since) {
+	if s.unschedulablePods.add(cache.Key(pod), pod.UID, why, since) {
 		s.config.Recorder.Eventf(pod, corev1.EventTypeWarning, "FailedScheduling", "%s", why)
 	}
 	patch := patchFor(pod, why, metav1.Now())

@@ -72,9 +72,9 @@ func (a *again) take() []string {
 	return lines
 }
 
-func newAgain() (*again, *waiting) {
+func newAgain() (*again, *unschedulablePods) {
 	a := &again{began: time.Now()}
-	return a, newWaiting(a.note)
+	return a, newUnschedulablePods(a.note)
 }
 
 func TestThePauseOfAPodGrowsToAMinute(t *testing.T) {
