@@ -55,7 +55,7 @@ func New(config Config) *Kubelet {
 	k.pods, k.reports = workqueue.New("pods of "+k.Name), workqueue.New("status of pods of "+k.Name)
 	k.outage.of = "the kubelet of " + k.Name
 	k.informer = cache.NewSharedInformer("pods of "+k.Name, cache.Select[*corev1.Pod](k.Client.Pods().Everywhere(), "", "spec.nodeName="+k.Name), 0)
-	k.informer.AddHandler(cache.OnAny(func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) }))
+	k.informer.AddEventHandler(cache.OnAny(func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) }))
 	return k
 }
 

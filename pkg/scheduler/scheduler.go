@@ -76,8 +76,8 @@ func New(config Config) *Scheduler {
 	s.sets.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	nodes := cache.OnChange(s.nodeSeen)
 	nodes.OnDelete = func(node *corev1.Node) { s.cache.removeNode(node.Name) }
-	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddHandler(nodes),
-		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddEventHandler(nodes),
+		s.pods.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
 		})}
 	return s

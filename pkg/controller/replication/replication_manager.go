@@ -59,7 +59,7 @@ func newManager(config Config, name string, kind kind) *ReplicationManager {
 	m.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
 	m.pods.Store().AddIndex(m.ownerNameIndex, m.keyOfOwner)
 	m.WaitFor(kind.addHandler(m.Queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }))
-	controller.Handle(m.Loop, m.pods, cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted})
+	controller.Handle(m.Loop, m.pods, cache.ResourceEventHandler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted})
 	return m
 }
 

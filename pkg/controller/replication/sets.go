@@ -112,7 +112,7 @@ func (k kindOf[T]) addHandler(seen func(key string), deleted func(types.UID)) (h
 	k.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	handler := cache.OnChange(func(object T) { seen(cache.Key(object)) })
 	handler.OnDelete = func(object T) { deleted(object.GetUID()) }
-	return k.informer.AddHandler(handler)
+	return k.informer.AddEventHandler(handler)
 }
 
 func (k kindOf[T]) cached(key string) *set {
@@ -148,7 +148,7 @@ func (k kindOf[T]) writeStatus(ctx context.Context, s *set, status appsv1.Replic
 	if err != nil {
 		return controller.OrStale(err)
 	}
-	return cache.Await(ctx, k.informer.Shows(written))
+	return controller.Await(ctx, controller.Shows(k.informer, written))
 }
 
 // replicaSetStatus returns the status of a replication controller as that of a replica set, which has more fields.

@@ -44,7 +44,7 @@ func NewResourceQuotaController(config Config) *ResourceQuotaController {
 	c.quotas = controller.Own(c.Loop, config.Client.ResourceQuotas().Everywhere(), resyncPeriod)
 	c.quotas.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	add := func(quota *corev1.ResourceQuota) { c.Queue.Add(cache.Key(quota)) }
-	controller.Handle(c.Loop, c.quotas, cache.Handler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
+	controller.Handle(c.Loop, c.quotas, cache.ResourceEventHandler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
 		isOwn := equality.Semantic.DeepEqual(quota.Spec, old.Spec) && equality.Semantic.DeepEqual(quota.Spec.Hard, quota.Status.Hard)
 		if old == quota || !isOwn { // a change of what is used is that of the plugin, or its own
 			add(quota)

@@ -36,7 +36,7 @@ func newInEachNamespace[T clientv1.Object](config Config, loop, name string, sou
 	e.Loop = controller.NewLoop(config, loop, e.sync)
 	e.objects = controller.Own(e.Loop, cache.Select(source, "", "metadata.name="+name), 0)
 	add := func(object T) { e.Queue.Add(object.GetNamespace()) }
-	controller.Handle(e.Loop, e.objects, cache.Handler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add})
+	controller.Handle(e.Loop, e.objects, cache.ResourceEventHandler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add})
 	controller.Handle(e.Loop, config.Informers.Namespaces(), cache.OnChange(func(namespace *corev1.Namespace) { e.Queue.Add(namespace.Name) }))
 	return e
 }

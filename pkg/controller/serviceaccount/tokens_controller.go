@@ -47,7 +47,7 @@ func NewTokensController(config Config, sign Signer, certificate string) *Tokens
 		}
 	}
 	controller.Handle(c.Loop, c.secrets, cache.OnAny(add))
-	controller.Handle(c.Loop, c.accounts, cache.Handler[*metav1.PartialObjectMetadata]{OnDelete: addAll})
+	controller.Handle(c.Loop, c.accounts, cache.ResourceEventHandler[*metav1.PartialObjectMetadata]{OnDelete: addAll})
 	return c
 }
 

@@ -52,7 +52,7 @@ type RootCAPublisher struct {
 func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
 	own, annotations := newCertificate(certificate), map[string]string{rootCAAnnotation: rootCADescription}
 	c := newInEachNamespace(config, "root CA publisher", RootCAName, config.Client.ConfigMaps().Everywhere())
-	controller.Handle(c.Loop, config.Informers.Namespaces(), cache.Handler[*corev1.Namespace]{
+	controller.Handle(c.Loop, config.Informers.Namespaces(), cache.ResourceEventHandler[*corev1.Namespace]{
 		OnDelete: func(namespace *corev1.Namespace) { own.forget(namespace.Name) },
 	})
 	c.ensure = func(ctx context.Context, namespace string, object *corev1.ConfigMap, exists bool) (err error) {
