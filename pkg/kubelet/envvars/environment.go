@@ -1,7 +1,7 @@
-package kubelet
+// Package envvars makes the environments of containers, from their pod and from config maps and secrets.
+package envvars
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kube2014/pkg/kubelet/objects"
 )
 
 // maxEnvironment is how many bytes the names and values of the variables of a container may have, and how
@@ -20,18 +22,27 @@ var (
 	errCommand     = fmt.Errorf("the command has more than %d MiB", maxEnvironment>>20)
 )
 
-// environment is the variables of a container, and how many more bytes they may have.
-type environment struct {
+// Source is what the environments and the volumes of a pod are made from.
+type Source struct {
+	Pod           *corev1.Pod
+	NodeIP, PodIP string
+	Capacity      corev1.ResourceList // of the machine
+	Objects       objects.Objects     // of the server
+}
+
+// Environment is the variables of a container, and how many more bytes they may have.
+type Environment struct {
 	values map[string]string
 	left   int
 }
 
-func (e *environment) find(name string) (value string, exists bool) {
+// Find returns the value of a variable.
+func (e *Environment) Find(name string) (value string, exists bool) {
 	value, exists = e.values[name]
 	return value, exists
 }
 
-func (e *environment) set(name, value string) error {
+func (e *Environment) set(name, value string) error {
 	if e.left -= len(name) + len(value); e.left < 0 {
 		return errEnvironment
 	}
@@ -39,20 +50,20 @@ func (e *environment) set(name, value string) error {
 	return nil
 }
 
-// list returns the variables as NAME=value, sorted; nil for none.
-func (e *environment) list() (all []string) {
+// List returns the variables as NAME=value, sorted; nil for none.
+func (e *Environment) List() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(e.values)) {
 		all = append(all, name+"="+e.values[name])
 	}
 	return all
 }
 
-// environmentOf returns the environment of a container. A later variable of a name counts more, and may
+// Environment returns the environment of a container. A later variable of a name counts more, and may
 // refer to the earlier ones.
-func (w *podWorker) environmentOf(c *corev1.Container) (*environment, error) {
-	e := &environment{map[string]string{}, maxEnvironment}
+func (s Source) Environment(c *corev1.Container) (*Environment, error) {
+	e := &Environment{map[string]string{}, maxEnvironment}
 	for i := range c.EnvFrom {
-		if err := w.addAll(e, &c.EnvFrom[i]); err != nil {
+		if err := s.addAll(e, &c.EnvFrom[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -60,9 +71,9 @@ func (w *podWorker) environmentOf(c *corev1.Container) (*environment, error) {
 		v := &c.Env[i]
 		value, exists, err := v.Value, true, error(nil)
 		if value != "" {
-			value, err = expand(value, e.left, e.find)
+			value, err = expand(value, e.left, e.Find)
 		} else if v.ValueFrom != nil {
-			value, exists, err = w.valueFrom(v.ValueFrom, c)
+			value, exists, err = s.valueFrom(v.ValueFrom, c)
 		}
 		if err == nil && exists {
 			err = e.set(v.Name, value)
@@ -75,19 +86,19 @@ func (w *podWorker) environmentOf(c *corev1.Container) (*environment, error) {
 }
 
 // addAll adds all values of a config map or a secret.
-func (w *podWorker) addAll(e *environment, from *corev1.EnvFromSource) error {
-	var o object
+func (s Source) addAll(e *Environment, from *corev1.EnvFromSource) error {
+	var o objects.Object
 	var optional *bool
 	switch {
 	case from.ConfigMapRef != nil:
-		o, optional = w.object(aConfigMap, from.ConfigMapRef.Name), from.ConfigMapRef.Optional
+		o, optional = s.Object(objects.ConfigMap, from.ConfigMapRef.Name), from.ConfigMapRef.Optional
 	case from.SecretRef != nil:
-		o, optional = w.object(aSecret, from.SecretRef.Name), from.SecretRef.Optional
+		o, optional = s.Object(objects.Secret, from.SecretRef.Name), from.SecretRef.Optional
 	}
-	if o.err != nil {
-		return unless(optional, o.err)
+	if o.Err != nil {
+		return objects.Unless(optional, o.Err)
 	}
-	for key, value := range o.data {
+	for key, value := range o.Data {
 		if err := e.set(from.Prefix+key, string(value)); err != nil {
 			return err
 		}
@@ -95,49 +106,46 @@ func (w *podWorker) addAll(e *environment, from *corev1.EnvFromSource) error {
 	return nil
 }
 
-// unless returns an error, but nil if something is missing that is optional.
-func unless(optional *bool, err error) error {
-	if optional != nil && *optional && errors.As(err, new(missingError)) {
-		return nil
-	}
-	return err
+// Object returns an object of the server, nothing if it was not fetched.
+func (s Source) Object(kind, name string) objects.Object {
+	return s.Objects[objects.Reference{Kind: kind, Name: name}]
 }
 
 // valueFrom returns a value from elsewhere. It need not exist if it is optional.
-func (w *podWorker) valueFrom(from *corev1.EnvVarSource, c *corev1.Container) (value string, exists bool, err error) {
+func (s Source) valueFrom(from *corev1.EnvVarSource, c *corev1.Container) (value string, exists bool, err error) {
 	switch {
 	case from.FieldRef != nil:
-		value, err = w.fieldOf(from.FieldRef)
+		value, err = s.Field(from.FieldRef)
 		return value, true, err
 	case from.ResourceFieldRef != nil:
-		value, err = w.resourceOf(from.ResourceFieldRef, c)
+		value, err = s.Resource(from.ResourceFieldRef, c)
 		return value, true, err
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
-		return w.keyOf(aConfigMap, "ConfigMap", ref.Name, ref.Key, ref.Optional)
+		return s.keyOf(objects.ConfigMap, "ConfigMap", ref.Name, ref.Key, ref.Optional)
 	case from.SecretKeyRef != nil:
 		ref := from.SecretKeyRef
-		return w.keyOf(aSecret, "Secret", ref.Name, ref.Key, ref.Optional)
+		return s.keyOf(objects.Secret, "Secret", ref.Name, ref.Key, ref.Optional)
 	}
 	return "", true, nil
 }
 
 // keyOf returns a value of a config map or a secret.
-func (w *podWorker) keyOf(kind, shown, name, key string, optional *bool) (value string, exists bool, err error) {
-	o := w.object(kind, name)
-	if o.err != nil {
-		return "", false, unless(optional, o.err)
+func (s Source) keyOf(kind, shown, name, key string, optional *bool) (value string, exists bool, err error) {
+	o := s.Object(kind, name)
+	if o.Err != nil {
+		return "", false, objects.Unless(optional, o.Err)
 	}
-	data, exists := o.data[key]
+	data, exists := o.Data[key]
 	if !exists && (optional == nil || !*optional) {
-		err = fmt.Errorf("couldn't find key %s in %s %s/%s", key, shown, w.pod.Namespace, name)
+		err = fmt.Errorf("couldn't find key %s in %s %s/%s", key, shown, s.Pod.Namespace, name)
 	}
 	return string(data), exists, err
 }
 
-// expandCommand returns a container with the variables in its command and arguments expanded: itself if
+// ExpandCommand returns a container with the variables in its command and arguments expanded: itself if
 // there are none.
-func expandCommand(c *corev1.Container, e *environment) (*corev1.Container, error) {
+func (e *Environment) ExpandCommand(c *corev1.Container) (*corev1.Container, error) {
 	hasVariable := func(text string) bool { return strings.Contains(text, "$") }
 	if !slices.ContainsFunc(c.Command, hasVariable) && !slices.ContainsFunc(c.Args, hasVariable) {
 		return c, nil
@@ -146,7 +154,7 @@ func expandCommand(c *corev1.Container, e *environment) (*corev1.Container, erro
 	for _, list := range []*[]string{&expanded.Command, &expanded.Args} {
 		*list = slices.Clone(*list)
 		for i, text := range *list {
-			result, err := expand(text, left, e.find)
+			result, err := expand(text, left, e.Find)
 			if err != nil {
 				return nil, errCommand
 			}
@@ -158,6 +166,11 @@ func expandCommand(c *corev1.Container, e *environment) (*corev1.Container, erro
 
 // variable matches $(NAME) and $$.
 var variable = regexp.MustCompile(`\$(\$|\([^)]*\))`)
+
+// Expand replaces each $(NAME) by what find finds, and $$ by a dollar sign. It fails if the text or the result is too long.
+func Expand(text string, find func(name string) (value string, exists bool)) (string, error) {
+	return expand(text, maxEnvironment, find)
+}
 
 // expand replaces each $(NAME) by what find finds, and $$ by a dollar sign. What does not exist stays. The
 // error is errEnvironment if the text or the result has more bytes than most.

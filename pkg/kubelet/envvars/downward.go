@@ -1,4 +1,4 @@
-package kubelet
+package envvars
 
 import (
 	"fmt"
@@ -9,11 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"kube2014/pkg/util/pods"
 )
 
-// fieldOf returns a field of the pod, for the environment and the files of its containers.
-func (w *podWorker) fieldOf(ref *corev1.ObjectFieldSelector) (string, error) {
-	pod := w.pod
+// Field returns a field of the pod, for the environment and the files of its containers.
+func (s Source) Field(ref *corev1.ObjectFieldSelector) (string, error) {
+	pod := s.Pod
 	if path, key, isKey := strings.Cut(strings.TrimSuffix(ref.FieldPath, "']"), "['"); isKey {
 		switch path {
 		case "metadata.labels":
@@ -38,9 +40,9 @@ func (w *podWorker) fieldOf(ref *corev1.ObjectFieldSelector) (string, error) {
 	case "spec.serviceAccountName":
 		return pod.Spec.ServiceAccountName, nil
 	case "status.hostIP", "status.hostIPs":
-		return w.k.Address, nil
+		return s.NodeIP, nil
 	case "status.podIP", "status.podIPs":
-		return w.podIP(), nil
+		return s.PodIP, nil
 	}
 	return "", fmt.Errorf("unsupported fieldPath: %s", ref.FieldPath)
 }
@@ -54,16 +56,14 @@ func listOf(values map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// resourceOf returns a request or a limit of a container of the pod, by default of its own, as a number of
+// Resource returns a request or a limit of a container of the pod, by default of its own, as a number of
 // divisors, rounded up. What has no limit is limited by the machine.
-func (w *podWorker) resourceOf(ref *corev1.ResourceFieldSelector, own *corev1.Container) (string, error) {
+func (s Source) Resource(ref *corev1.ResourceFieldSelector, own *corev1.Container) (string, error) {
 	c := own
 	if ref.ContainerName != "" {
-		i := slices.IndexFunc(w.containers, func(c *container) bool { return c.spec.Name == ref.ContainerName })
-		if i < 0 {
+		if c = s.container(ref.ContainerName); c == nil {
 			return "", fmt.Errorf("container %s not found", ref.ContainerName)
 		}
-		c = w.containers[i].spec
 	}
 	kind, text, _ := strings.Cut(ref.Resource, ".")
 	name := corev1.ResourceName(text)
@@ -74,7 +74,7 @@ func (w *podWorker) resourceOf(ref *corev1.ResourceFieldSelector, own *corev1.Co
 	quantity := c.Resources.Requests[name]
 	if kind == "limits" {
 		if quantity = c.Resources.Limits[name]; quantity.IsZero() && isCommon {
-			quantity = w.k.Capacity[name]
+			quantity = s.Capacity[name]
 		}
 	}
 	divisor := ref.Divisor
@@ -90,4 +90,14 @@ func (w *podWorker) resourceOf(ref *corev1.ResourceFieldSelector, own *corev1.Co
 		count++
 	}
 	return strconv.FormatInt(count, 10), nil
+}
+
+// container returns the container of a name, nil if the pod has none.
+func (s Source) container(name string) *corev1.Container {
+	for c := range pods.Containers(&s.Pod.Spec) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
