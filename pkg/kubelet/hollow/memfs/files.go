@@ -1,4 +1,5 @@
-package hollow
+// Package memfs is the file system of a container in memory.
+package memfs
 
 import (
 	"io/fs"
@@ -14,25 +15,26 @@ import (
 )
 
 const (
-	// What was written into a container counts with its names, and has maxWritten bytes at most.
-	maxWritten = 1 << 20
+	// MaxWritten is how many bytes were written into a container at most, counted with their names.
+	MaxWritten = 1 << 20
 	fileCost   = 128 // of each file and folder, besides its name and its text
 
-	dirMode = fs.ModeDir | 0o755
+	// DirMode is the mode of a folder.
+	DirMode = fs.ModeDir | 0o755
 )
 
-// file is a file or a folder. It does not change.
-type file struct {
-	text    []byte
-	mode    fs.FileMode
-	changed time.Time
+// File is a file or a folder. It does not change.
+type File struct {
+	Text    []byte
+	Mode    fs.FileMode
+	Changed time.Time
 	fixed   bool // it was mounted
 }
 
-// files is the file system of a container. It is safe for concurrent use. Its errors are those of the system.
-type files struct {
+// Files is the file system of a container. It is safe for concurrent use. Its errors are those of the system.
+type Files struct {
 	mu      sync.Mutex // guards what follows
-	all     map[string]file
+	all     map[string]File
 	written int // in bytes
 
 	mounts map[string]mount // by their paths; it does not change
@@ -40,40 +42,40 @@ type files struct {
 
 // mount is a folder of another file system.
 type mount struct {
-	of       *files
+	of       *Files
 	path     string
 	readOnly bool
 }
 
-// newFiles returns a file system with files that are mounted over others, and over folders.
-func newFiles(own, mounted map[string][]byte, folders map[string]cri.Folder) *files {
-	f, now := &files{all: map[string]file{}, mounts: map[string]mount{}}, time.Now()
+// New returns a file system with files that are mounted over others, and over folders.
+func New(own, mounted map[string][]byte, folders map[string]cri.Folder) *Files {
+	f, now := &Files{all: map[string]File{}, mounts: map[string]mount{}}, time.Now()
 	for name, text := range own {
-		f.put(name, file{text: text, mode: 0o644, changed: now})
+		f.put(name, File{Text: text, Mode: 0o644, Changed: now})
 	}
 	for name, text := range mounted {
-		f.put(name, file{text: text, mode: 0o644, changed: now, fixed: true})
+		f.put(name, File{Text: text, Mode: 0o644, Changed: now, fixed: true})
 	}
-	f.put("/tmp", file{mode: fs.ModeDir | fs.ModeSticky | 0o777, changed: now})
+	f.put("/tmp", File{Mode: fs.ModeDir | fs.ModeSticky | 0o777, Changed: now})
 	for at, folder := range folders {
-		of := folder.Volume.Content(func() any { return newVolume() }).(*files)
+		of := folder.Volume.Content(func() any { return newVolume() }).(*Files)
 		m := mount{of, path.Join("/", folder.Path), folder.ReadOnly}
-		_ = of.write(m.path, nil, dirMode) // at worst, it is missing
+		_ = of.Write(m.path, nil, DirMode) // at worst, it is missing
 		f.mounts[at] = m
-		f.put(at, file{mode: fs.ModeDir | 0o777, changed: now})
+		f.put(at, File{Mode: fs.ModeDir | 0o777, Changed: now})
 	}
 	return f
 }
 
 // newVolume returns the empty file system of a volume.
-func newVolume() *files {
-	f := &files{all: map[string]file{}}
-	f.put("/", file{mode: fs.ModeDir | 0o777, changed: time.Now()})
+func newVolume() *Files {
+	f := &Files{all: map[string]File{}}
+	f.put("/", File{Mode: fs.ModeDir | 0o777, Changed: time.Now()})
 	return f
 }
 
 // mounted returns what is mounted where a path leads to, and the path there. The innermost mount counts.
-func (f *files) mounted(name string) (m mount, within string, isMounted bool) {
+func (f *Files) mounted(name string) (m mount, within string, isMounted bool) {
 	if len(f.mounts) == 0 {
 		return mount{}, "", false
 	}
@@ -88,31 +90,31 @@ func (f *files) mounted(name string) (m mount, within string, isMounted bool) {
 }
 
 // put sets a file or a folder, and makes the folders above it.
-func (f *files) put(name string, put file) {
+func (f *Files) put(name string, put File) {
 	name = path.Clean(name)
 	if parent := path.Dir(name); parent != name {
 		if _, exists := f.all[parent]; !exists {
-			f.put(parent, file{mode: dirMode, changed: put.changed})
+			f.put(parent, File{Mode: DirMode, Changed: put.Changed})
 		}
 	}
 	f.all[name] = put
 }
 
-// get returns the file or folder of a clean, absolute path.
-func (f *files) get(name string) (file, error) {
+// Get returns the file or folder of a clean, absolute path.
+func (f *Files) Get(name string) (File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if got, exists := f.all[name]; exists {
 		return got, nil
 	}
 	if m, within, isMounted := f.mounted(name); isMounted {
-		return m.of.get(within)
+		return m.of.Get(within)
 	}
-	return file{}, syscall.ENOENT
+	return File{}, syscall.ENOENT
 }
 
-// write sets a file or a folder. The text belongs to the file system then.
-func (f *files) write(name string, text []byte, mode fs.FileMode) error {
+// Write sets a file or a folder. The text belongs to the file system then.
+func (f *Files) Write(name string, text []byte, mode fs.FileMode) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	there, exists := f.all[name]
@@ -120,46 +122,46 @@ func (f *files) write(name string, text []byte, mode fs.FileMode) error {
 		if m.readOnly {
 			return syscall.EROFS
 		}
-		return m.of.write(within, text, mode)
+		return m.of.Write(within, text, mode)
 	}
 	switch {
 	case exists && there.fixed:
 		return syscall.EROFS
-	case exists && there.mode.IsDir() && mode.IsDir():
+	case exists && there.Mode.IsDir() && mode.IsDir():
 		return nil
-	case exists && there.mode.IsDir():
+	case exists && there.Mode.IsDir():
 		return syscall.EISDIR
 	case exists && mode.IsDir():
 		return syscall.EEXIST
 	}
 	more := fileCost + len(name) + len(text)
 	if exists {
-		more = len(text) - len(there.text)
+		more = len(text) - len(there.Text)
 	}
 	for parent := path.Dir(name); ; parent = path.Dir(parent) {
 		if above, exists := f.all[parent]; exists {
-			if !above.mode.IsDir() {
+			if !above.Mode.IsDir() {
 				return syscall.ENOTDIR
 			}
 			break
 		}
 		more += fileCost + len(parent)
 	}
-	if f.written+more > maxWritten {
+	if f.written+more > MaxWritten {
 		return syscall.ENOSPC
 	}
 	f.written += more
-	f.put(name, file{text: text, mode: mode, changed: time.Now()})
+	f.put(name, File{Text: text, Mode: mode, Changed: time.Now()})
 	return nil
 }
 
-// under returns the names of what is in a folder, and with deep also in those below it, in order.
-func (f *files) under(folder string, deep bool) []string {
+// Under returns the names of what is in a folder, and with deep also in those below it, in order.
+func (f *Files) Under(folder string, deep bool) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := slices.Collect(maps.Keys(f.all))
 	for at, m := range f.mounts {
-		for _, within := range m.of.under(m.path, true) {
+		for _, within := range m.of.Under(m.path, true) {
 			name := path.Join(at, strings.TrimPrefix(within, m.path))
 			if there, _, _ := f.mounted(name); there == m { // else it is hidden
 				all = append(all, name)
