@@ -7,14 +7,14 @@ import (
 	"log"
 	"time"
 
-	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 )
 
 // KubeletOptions configure the connections to kubelets.
-type KubeletOptions struct{ client.KubeletConfig }
+type KubeletOptions struct{ kubeletclient.Config }
 
 func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
-	add(flags, &o.Port, "kubelet_port", asPort, client.DefaultKubeletPort)
+	add(flags, &o.Port, "kubelet_port", asPort, kubeletclient.DefaultPort)
 	add(flags, &o.HTTPS, "kubelet_https", asBool, false)
 	flags.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
 	flags.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
@@ -22,7 +22,7 @@ func (o *KubeletOptions) addFlags(flags *flag.FlagSet) {
 	add(flags, &o.Timeout, "kubelet_timeout", asDuration, time.Second)
 }
 
-// kubeletFlags has the flags of the files in a client.KubeletConfig.
+// kubeletFlags has the flags of the files in a kubeletclient.Config.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
 func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
@@ -36,14 +36,14 @@ func (o *KubeletOptions) validate(given map[string]bool) (errs problems) {
 }
 
 func kubeletError(err error) error {
-	if wrong, ok := errors.AsType[*client.KubeletConfigError](err); ok {
+	if wrong, ok := errors.AsType[*kubeletclient.ConfigError](err); ok {
 		return fmt.Errorf("-%s: %w", kubeletFlags[wrong.Field], wrong.Err)
 	}
 	return err
 }
 
 // ApplyTo returns a client of kubelets. The error names a flag.
-func (o *KubeletOptions) ApplyTo() (*client.HTTPContainerInfo, error) {
+func (o *KubeletOptions) ApplyTo() (*kubeletclient.HTTPContainerInfo, error) {
 	info, err := o.New()
 	if err != nil {
 		return nil, kubeletError(err)

@@ -1,4 +1,4 @@
-package client
+package kubeletclient
 
 import (
 	"encoding/json"
@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"kube2014/pkg/client"
 )
 
 // kubelet starts a kubelet on loopback and returns what asks it, however slow the
@@ -131,7 +133,7 @@ func TestD21AKubeletThatHangsCostsASecondAndIsNotAskedAgainForAWhile(t *testing.
 		assert.Equal(t, kubeletTimeout, time.Since(start))
 
 		_, err = info.GetContainerInfo("slow", "y")
-		assert.ErrorIs(t, err, ErrKubeletSkipped)
+		assert.ErrorIs(t, err, client.ErrKubeletSkipped)
 		assert.Equal(t, kubeletTimeout, time.Since(start), "refused without waiting")
 		assert.Equal(t, 1, asked)
 

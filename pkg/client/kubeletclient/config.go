@@ -1,4 +1,4 @@
-package client
+package kubeletclient
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"kube2014/pkg/util/pems"
 )
 
-// DefaultKubeletPort is where kubelets listen.
-const DefaultKubeletPort = 10250
+// DefaultPort is where kubelets listen.
+const DefaultPort = 10250
 
-// KubeletConfig is how kubelets are reached.
-type KubeletConfig struct {
+// Config is how kubelets are reached.
+type Config struct {
 	Port     uint
 	HTTPS    bool
 	CAFile   string // who signs the certificates of kubelets; without it, they are not checked
@@ -26,22 +26,22 @@ type KubeletConfig struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// KubeletConfigError is the error of a field of a KubeletConfig.
-type KubeletConfigError struct {
+// ConfigError is the error of a field of a Config.
+type ConfigError struct {
 	Field string // CAFile, CertFile or KeyFile
 	Err   error
 }
 
 // Error returns the field and what is wrong with it.
-func (e *KubeletConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
+func (e *ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *KubeletConfigError) Unwrap() error { return e.Err }
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // New returns a client of the kubelets. It ignores proxies of the environment. It accepts
 // 8 KiB of headers (D35): parsed, small headers take some twenty times their size, and those
-// of each redirect are kept. An error is a *KubeletConfigError.
-func (c KubeletConfig) New() (*HTTPContainerInfo, error) {
+// of each redirect are kept. An error is a *ConfigError.
+func (c Config) New() (*HTTPContainerInfo, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
 	transport.MaxResponseHeaderBytes = 8 << 10
@@ -64,25 +64,25 @@ func (c KubeletConfig) New() (*HTTPContainerInfo, error) {
 	return info, nil
 }
 
-func (c KubeletConfig) tls() (*tls.Config, error) {
+func (c Config) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.CAFile == ""}
 	if c.CAFile != "" {
 		var err error
 		if config.RootCAs, err = pems.ReadPool(c.CAFile); err != nil {
-			return nil, &KubeletConfigError{"CAFile", err}
+			return nil, &ConfigError{"CAFile", err}
 		}
 	}
 	switch {
 	case c.CertFile == "" && c.KeyFile == "":
 		return config, nil
 	case c.CertFile == "":
-		return nil, &KubeletConfigError{"CertFile", errors.New("a key needs its certificate")}
+		return nil, &ConfigError{"CertFile", errors.New("a key needs its certificate")}
 	case c.KeyFile == "":
-		return nil, &KubeletConfigError{"KeyFile", errors.New("a certificate needs its key")}
+		return nil, &ConfigError{"KeyFile", errors.New("a certificate needs its key")}
 	}
 	pair, err := pems.ReadPair(c.CertFile, c.KeyFile)
 	if err != nil {
-		return nil, &KubeletConfigError{"CertFile", err}
+		return nil, &ConfigError{"CertFile", err}
 	}
 	config.Certificates = []tls.Certificate{*pair}
 	return config, nil

@@ -1,4 +1,4 @@
-package client
+package kubeletclient
 
 import (
 	"context"
@@ -20,21 +20,21 @@ const (
 	maxRefusal = 10 << 10
 )
 
-// KubeletError is the error of a kubelet that refuses, with its text.
-type KubeletError struct {
+// Error is the error of a kubelet that refuses, with its text.
+type Error struct {
 	Status int // of HTTP
 	Text   string
 }
 
 // Error implements error.
-func (e *KubeletError) Error() string { return e.Text }
+func (e *Error) Error() string { return e.Text }
 
 // Code returns the status.
-func (e *KubeletError) Code() int { return e.Status }
+func (e *Error) Code() int { return e.Status }
 
 // ContainerLogs gets a log from SCHEME://HOST:PORT/containerLogs/NAMESPACE/POD/CONTAINER, as today's
 // server does. With follow=true in the query it is streamed. The caller closes it; it also ends with
-// the context. The error is a *KubeletError if the kubelet refuses.
+// the context. The error is a *Error if the kubelet refuses.
 func (c *HTTPContainerInfo) ContainerLogs(ctx context.Context, host string, port uint, namespace, pod, container string, query url.Values) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(logTimeout, cancel)
@@ -57,5 +57,5 @@ func (c *HTTPContainerInfo) ContainerLogs(ctx context.Context, host string, port
 	if err != nil {
 		return nil, fmt.Errorf("the kubelet of %s answered %d", host, resp.StatusCode)
 	}
-	return nil, &KubeletError{resp.StatusCode, api.Printable(strings.TrimSpace(string(text)), ' ')}
+	return nil, &Error{resp.StatusCode, api.Printable(strings.TrimSpace(string(text)), ' ')}
 }
