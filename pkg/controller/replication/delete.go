@@ -58,7 +58,7 @@ func (m *ReplicationManager) victims(s *set, active []*corev1.Pod, count int) []
 func (m *ReplicationManager) crowds(s *set) map[string]int {
 	crowds := map[string]int{}
 	owner := metav1.GetControllerOfNoCopy(s)
-	for _, other := range m.kind.cachedIn(s.GetNamespace()) {
+	for _, other := range m.adapter.cachedIn(s.GetNamespace()) {
 		if other.GetUID() != s.GetUID() && (owner == nil || !isControlledBy(other, owner)) {
 			continue
 		}

@@ -43,12 +43,12 @@ func (s *set) hasChanged(current *set) bool {
 	return current.GetUID() != s.GetUID() || current.GetDeletionTimestamp() != nil || current.GetGeneration() != s.GetGeneration()
 }
 
-// kind is one of the two kinds of sets.
-type kind interface {
-	// versionKind is for references to an owner.
-	versionKind() schema.GroupVersionKind
-	// addHandler calls functions for each object that there is or that changes, and for each that is deleted.
-	addHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool)
+// adapter lets a manager keep objects of one kind.
+type adapter interface {
+	// controllerKind is for references to an owner.
+	controllerKind() schema.GroupVersionKind
+	// addEventHandler calls functions for each object that there is or that changes, and for each that is deleted.
+	addEventHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool)
 	// cached returns the object of a key in the cache, nil if there is none.
 	cached(key string) *set
 	// cachedIn returns the objects of a namespace in the cache, in no order.
@@ -60,8 +60,8 @@ type kind interface {
 	writeStatus(ctx context.Context, s *set, status appsv1.ReplicaSetStatus) error
 }
 
-// kindOf implements kind.
-type kindOf[T clientv1.Object] struct {
+// adapterOf implements adapter.
+type adapterOf[T clientv1.Object] struct {
 	schema.GroupVersionKind
 	informer  *cache.SharedInformer[T]
 	in        func(namespace string) clientv1.Resource[T]
@@ -69,8 +69,8 @@ type kindOf[T clientv1.Object] struct {
 	setStatus func(T, appsv1.ReplicaSetStatus)
 }
 
-func replicationControllers(c *clientv1.Client, i *informers.Informers) kind {
-	return kindOf[*corev1.ReplicationController]{
+func replicationControllers(c *clientv1.Client, i *informers.Informers) adapter {
+	return adapterOf[*corev1.ReplicationController]{
 		GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ReplicationController"),
 		informer:         i.ReplicationControllers(),
 		in: func(namespace string) clientv1.Resource[*corev1.ReplicationController] {
@@ -85,8 +85,8 @@ func replicationControllers(c *clientv1.Client, i *informers.Informers) kind {
 	}
 }
 
-func replicaSets(c *clientv1.Client, i *informers.Informers) kind {
-	return kindOf[*appsv1.ReplicaSet]{
+func replicaSets(c *clientv1.Client, i *informers.Informers) adapter {
+	return adapterOf[*appsv1.ReplicaSet]{
 		GroupVersionKind: appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
 		informer:         i.ReplicaSets(),
 		in:               func(namespace string) clientv1.Resource[*appsv1.ReplicaSet] { return c.In(namespace).ReplicaSets() },
@@ -106,49 +106,49 @@ func newSet(object clientv1.Object, replicas *int32, selector labels.Selector, t
 		minReady: time.Duration(minReadySeconds) * time.Second, status: status}
 }
 
-func (k kindOf[T]) versionKind() schema.GroupVersionKind { return k.GroupVersionKind }
+func (a adapterOf[T]) controllerKind() schema.GroupVersionKind { return a.GroupVersionKind }
 
-func (k kindOf[T]) addHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool) {
-	k.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
+func (a adapterOf[T]) addEventHandler(seen func(key string), deleted func(types.UID)) (hasSynced func() bool) {
+	a.informer.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	handler := cache.OnChange(func(object T) { seen(cache.Key(object)) })
 	handler.OnDelete = func(object T) { deleted(object.GetUID()) }
-	return k.informer.AddEventHandler(handler)
+	return a.informer.AddEventHandler(handler)
 }
 
-func (k kindOf[T]) cached(key string) *set {
-	object, exists := k.informer.Store().Get(key)
+func (a adapterOf[T]) cached(key string) *set {
+	object, exists := a.informer.Store().Get(key)
 	if !exists {
 		return nil
 	}
-	return k.view(object)
+	return a.view(object)
 }
 
-func (k kindOf[T]) cachedIn(namespace string) (all []*set) {
-	for _, object := range k.informer.Store().ByIndex(cache.NamespaceIndex, namespace) {
-		all = append(all, k.view(object))
+func (a adapterOf[T]) cachedIn(namespace string) (all []*set) {
+	for _, object := range a.informer.Store().ByIndex(cache.NamespaceIndex, namespace) {
+		all = append(all, a.view(object))
 	}
 	return all
 }
 
-func (k kindOf[T]) confirm(ctx context.Context, s *set) (*set, error) {
-	object, err := controller.Confirm(ctx, k.in(s.GetNamespace()), s.Object.(T))
+func (a adapterOf[T]) confirm(ctx context.Context, s *set) (*set, error) {
+	object, err := controller.Confirm(ctx, a.in(s.GetNamespace()), s.Object.(T))
 	if err != nil {
 		return nil, err
 	}
-	return k.view(object), nil
+	return a.view(object), nil
 }
 
-func (k kindOf[T]) writeStatus(ctx context.Context, s *set, status appsv1.ReplicaSetStatus) error {
+func (a adapterOf[T]) writeStatus(ctx context.Context, s *set, status appsv1.ReplicaSetStatus) error {
 	updated := s.DeepCopyObject().(T)
-	k.setStatus(updated, status)
-	if equality.Semantic.DeepEqual(k.view(updated).status, s.status) {
+	a.setStatus(updated, status)
+	if equality.Semantic.DeepEqual(a.view(updated).status, s.status) {
 		return nil
 	}
-	written, err := k.in(s.GetNamespace()).UpdateStatus(ctx, updated)
+	written, err := a.in(s.GetNamespace()).UpdateStatus(ctx, updated)
 	if err != nil {
 		return controller.OrStale(err)
 	}
-	return controller.Await(ctx, controller.Shows(k.informer, written))
+	return controller.Await(ctx, controller.Shows(a.informer, written))
 }
 
 // replicaSetStatus returns the status of a replication controller as that of a replica set, which has more fields.
