@@ -16,9 +16,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a ClusterRoleAggregationController needs.
-type Config = controller.Config
-
 // pause is the pause after a change, since a server that starts makes many roles, and after a conflict.
 const pause = 10 * time.Millisecond
 
@@ -30,7 +27,7 @@ type ClusterRoleAggregationController struct {
 }
 
 // NewClusterRoleAggregationController returns a controller.
-func NewClusterRoleAggregationController(config Config) *ClusterRoleAggregationController {
+func NewClusterRoleAggregationController(config controller.Config) *ClusterRoleAggregationController {
 	c := &ClusterRoleAggregationController{}
 	c.Loop = controller.NewLoop(config, "cluster role aggregation controller", c.sync)
 	c.roles = controller.Own(c.Loop, config.Client.ClusterRoles(), 0)

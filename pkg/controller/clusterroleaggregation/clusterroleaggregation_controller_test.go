@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 )
 
@@ -36,7 +37,7 @@ func inBubble(t *testing.T, test func(b bench)) {
 			next.ServeHTTP(w, req)
 		})
 		for range 2 {
-			c := NewClusterRoleAggregationController(Config{Client: server.Client(t, "controller")})
+			c := NewClusterRoleAggregationController(controller.Config{Client: server.Client(t, "controller")})
 			servertest.Run(t, func(ctx context.Context) { c.Run(ctx, 2) })
 		}
 		test(bench{t, server.Client(t, "test").ClusterRoles(), writes})

@@ -21,9 +21,6 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Config is what a CronJobController needs.
-type Config = controller.Config
-
 var controllerKind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 
 // CronJobController gives each cron job a job at each of its times. The time is in the job's name, so
@@ -36,7 +33,7 @@ type CronJobController struct {
 
 // NewCronJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
-func NewCronJobController(config Config) *CronJobController {
+func NewCronJobController(config controller.Config) *CronJobController {
 	c := &CronJobController{cronJobs: config.Informers.CronJobs(), jobs: config.Informers.Jobs()}
 	c.Loop = controller.NewLoop(config, "cronjob_controller", c.sync)
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)

@@ -40,7 +40,7 @@ type EndpointSliceController struct {
 }
 
 // NewEndpointSliceController returns a controller that has its handlers at the informers. They must be run by the caller.
-func NewEndpointSliceController(config Config) *EndpointSliceController {
+func NewEndpointSliceController(config controller.Config) *EndpointSliceController {
 	i := config.Informers
 	e := &EndpointSliceController{services: i.Services().Store(), pods: i.Pods().Store(), nodes: i.Nodes().Store(), slices: i.EndpointSlices()}
 	e.Loop = controller.NewLoop(config, "endpoint slice controller", e.sync)

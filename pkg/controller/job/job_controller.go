@@ -31,9 +31,6 @@ import (
 // they are listed. It mostly does: finalizers are removed first, and that makes the copy newer. The
 // server takes the next status only if this one is still the last.
 
-// Config is what a JobController needs.
-type Config = controller.Config
-
 const (
 	// burstPods is how many pods a sync creates, deletes or counts at most. It also bounds the status.
 	burstPods = 500
@@ -52,7 +49,7 @@ type JobController struct {
 
 // NewJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
-func NewJobController(config Config) *JobController {
+func NewJobController(config controller.Config) *JobController {
 	c := &JobController{jobs: config.Informers.Jobs(), pods: config.Informers.Pods()}
 	c.Loop = controller.NewLoop(config, "job_controller", c.sync)
 	c.pods.Store().AddIndex(ownerIndex, ownerKey)

@@ -29,7 +29,9 @@ func (c *JobController) claim(ctx context.Context, job *batchv1.Job) (acted bool
 	if err != nil {
 		return false, err
 	}
-	counts := func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil || metav1.GetControllerOfNoCopy(pod) != nil }
+	counts := func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil || metav1.GetControllerOfNoCopy(pod) != nil
+	}
 	selects := func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }
 	owners := controller.Claims(c.pods.Store(), job, controllerKind, counts, selects)
 	if len(owners) == 0 {

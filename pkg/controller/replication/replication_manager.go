@@ -17,9 +17,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a ReplicationManager needs.
-type Config = controller.Config
-
 const (
 	// statusPause is the time from a change of a pod that only the status tells of until that is written, together
 	// with what has changed meanwhile: many pods become ready at about the same time.
@@ -42,16 +39,16 @@ type ReplicationManager struct {
 
 // NewReplicationManager returns a manager of the replication controllers that has its handlers at the informers. They must
 // be run by the caller.
-func NewReplicationManager(config Config) *ReplicationManager {
+func NewReplicationManager(config controller.Config) *ReplicationManager {
 	return newManager(config, "replication_manager", replicationControllers(config.Client, config.Informers))
 }
 
 // NewReplicaSetController returns a manager of the replica sets, like NewReplicationManager.
-func NewReplicaSetController(config Config) *ReplicationManager {
+func NewReplicaSetController(config controller.Config) *ReplicationManager {
 	return newManager(config, "replica set controller", replicaSets(config.Client, config.Informers))
 }
 
-func newManager(config Config, name string, adapter adapter) *ReplicationManager {
+func newManager(config controller.Config, name string, adapter adapter) *ReplicationManager {
 	m := &ReplicationManager{adapter: adapter, pods: config.Informers.Pods(), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](adapter.controllerKind()),
 		ownerNameIndex: "replication: key of the " + adapter.controllerKind().Kind}
 	m.Loop = controller.NewLoop(config, name, m.sync)

@@ -16,9 +16,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a ResourceQuotaController needs.
-type Config = controller.Config
-
 const (
 	// resyncPeriod is how often all quotas are counted again.
 	resyncPeriod = 5 * time.Minute
@@ -37,7 +34,7 @@ type ResourceQuotaController struct {
 }
 
 // NewResourceQuotaController returns a controller.
-func NewResourceQuotaController(config Config) *ResourceQuotaController {
+func NewResourceQuotaController(config controller.Config) *ResourceQuotaController {
 	c := &ResourceQuotaController{}
 	c.Loop = controller.NewLoop(config, "resource quota controller", c.sync)
 	c.monitors = &monitors{controller: c, all: map[string]*monitor{}}

@@ -19,7 +19,7 @@ type ServiceAccountsController struct {
 
 // NewServiceAccountsController returns a controller that has its handler at the informers. They must be run by the
 // caller.
-func NewServiceAccountsController(config Config) ServiceAccountsController {
+func NewServiceAccountsController(config controller.Config) ServiceAccountsController {
 	c := newInEachNamespace(config, "service account controller", "default", config.Client.Metadata(corev1.SchemeGroupVersion.WithResource("serviceaccounts")))
 	c.ensure = func(ctx context.Context, namespace string, _ *metav1.PartialObjectMetadata, exists bool) error {
 		if exists {
@@ -49,7 +49,7 @@ type RootCAPublisher struct {
 
 // NewRootCAPublisher returns a publisher of a certificate in PEM, which may be "", that has its handler at the informers.
 // They must be run by the caller.
-func NewRootCAPublisher(config Config, certificate string) RootCAPublisher {
+func NewRootCAPublisher(config controller.Config, certificate string) RootCAPublisher {
 	own, annotations := newCertificate(certificate), map[string]string{rootCAAnnotation: rootCADescription}
 	c := newInEachNamespace(config, "root CA publisher", RootCAName, config.Client.ConfigMaps().Everywhere())
 	controller.Handle(c.Loop, config.Informers.Namespaces(), cache.ResourceEventHandler[*corev1.Namespace]{

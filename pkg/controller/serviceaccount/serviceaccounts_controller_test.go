@@ -15,6 +15,7 @@ import (
 
 	"kube2014/pkg/client/informers"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 	"kube2014/pkg/util/certtest"
 )
@@ -46,7 +47,7 @@ func (b *bench) run(certificate string) {
 	client := b.Client(b.t, "controller")
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.t.Cleanup(cancel)
-	config := Config{Client: client, Informers: informers.New(client, 0)}
+	config := controller.Config{Client: client, Informers: informers.New(client, 0)}
 	accounts, publisher := NewServiceAccountsController(config), NewRootCAPublisher(config, certificate)
 	tokens := NewTokensController(config, sign, certificate)
 	config.Informers.Run(ctx)

@@ -32,7 +32,7 @@ type TokensController struct {
 const ofAccount = "account" // the index of secrets by the keys of their accounts
 
 // NewTokensController returns a controller that also puts a certificate in PEM into the secrets, unless it is "".
-func NewTokensController(config Config, sign Signer, certificate string) *TokensController {
+func NewTokensController(config controller.Config, sign Signer, certificate string) *TokensController {
 	c := &TokensController{sign: sign, certificate: newCertificate(certificate)}
 	c.Loop = controller.NewLoop(config, "service account token controller", c.sync)
 	c.secrets = controller.Own(c.Loop, cache.Select(config.Client.Secrets().Everywhere(), "", "type="+string(corev1.SecretTypeServiceAccountToken)), 0)

@@ -12,9 +12,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a StatusController needs. Its Resources are all that the server serves, with groups and versions.
-type Config = controller.Config
-
 // StatusController keeps the status of policies. Its work can be interrupted at any moment and repeated, also by several
 // controllers at once.
 type StatusController struct {
@@ -23,7 +20,7 @@ type StatusController struct {
 }
 
 // NewStatusController returns a controller.
-func NewStatusController(config Config) *StatusController {
+func NewStatusController(config controller.Config) *StatusController {
 	c := &StatusController{}
 	c.Loop = controller.NewLoop(config, "validating admission policy status controller", c.sync)
 	c.policies = controller.Own(c.Loop, config.Client.ValidatingAdmissionPolicies(), 0)

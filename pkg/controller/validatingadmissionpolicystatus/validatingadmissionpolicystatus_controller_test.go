@@ -17,6 +17,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 )
 
@@ -54,7 +55,7 @@ func inBubble(t *testing.T, test func(b *bench)) {
 		})
 		resources := []metav1.APIResource{{Version: "v1", Kind: "ConfigMap", Name: "configmaps"}, {Version: "v1", Kind: "ConfigMap", Name: "configmaps/status"}, {Version: "v1", Kind: "Pod", Name: "pods"}}
 		for range 2 {
-			c := NewStatusController(Config{Client: server.Client(t, "controller"), Resources: func() []metav1.APIResource { return resources }})
+			c := NewStatusController(controller.Config{Client: server.Client(t, "controller"), Resources: func() []metav1.APIResource { return resources }})
 			servertest.Run(t, func(ctx context.Context) { c.Run(ctx, 2) })
 		}
 		test(b)

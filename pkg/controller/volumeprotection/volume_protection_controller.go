@@ -26,9 +26,6 @@ const (
 	maxPause = 5 * time.Second
 )
 
-// Config is what the controllers need.
-type Config = controller.Config
-
 // Controller removes a finalizer from deleted objects that are not used, and adds it to others that lack it. Its work can
 // be interrupted at any moment and repeated, also by several controllers at once.
 type Controller[T clientv1.Object] struct {
@@ -42,7 +39,7 @@ type Controller[T clientv1.Object] struct {
 }
 
 // NewClaimController returns a controller of claims, which pods use.
-func NewClaimController(config Config) *Controller[*corev1.PersistentVolumeClaim] {
+func NewClaimController(config controller.Config) *Controller[*corev1.PersistentVolumeClaim] {
 	in := func(namespace string) clientv1.Resource[*corev1.PersistentVolumeClaim] {
 		return config.Client.In(namespace).PersistentVolumeClaims()
 	}
@@ -50,7 +47,7 @@ func NewClaimController(config Config) *Controller[*corev1.PersistentVolumeClaim
 }
 
 // NewVolumeController returns a controller of volumes, which claims use.
-func NewVolumeController(config Config) *Controller[*corev1.PersistentVolume] {
+func NewVolumeController(config controller.Config) *Controller[*corev1.PersistentVolume] {
 	in := func(string) clientv1.Resource[*corev1.PersistentVolume] { return config.Client.PersistentVolumes() }
 	return newController("volume protection controller", config, v1.VolumeFinalizer, in, func(context.Context, *clientv1.Client, string) (func(*corev1.PersistentVolume) bool, error) {
 		return func(volume *corev1.PersistentVolume) bool { return volume.Status.Phase == corev1.VolumeBound }, nil
@@ -58,14 +55,14 @@ func NewVolumeController(config Config) *Controller[*corev1.PersistentVolume] {
 }
 
 // NewClassController returns a controller of classes of attributes, which claims and volumes use.
-func NewClassController(config Config) *Controller[*storagev1.VolumeAttributesClass] {
+func NewClassController(config controller.Config) *Controller[*storagev1.VolumeAttributesClass] {
 	in := func(string) clientv1.Resource[*storagev1.VolumeAttributesClass] {
 		return config.Client.VolumeAttributesClasses()
 	}
 	return newController("class protection controller", config, v1.AttributesClassFinalizer, in, usedByVolumes)
 }
 
-func newController[T clientv1.Object](name string, config Config, finalizer string, in func(string) clientv1.Resource[T],
+func newController[T clientv1.Object](name string, config controller.Config, finalizer string, in func(string) clientv1.Resource[T],
 	used func(context.Context, *clientv1.Client, string) (func(T) bool, error)) *Controller[T] {
 	c := &Controller[T]{finalizer: finalizer, in: in, used: used}
 	c.Loop = controller.NewLoop(config, name, c.sync)

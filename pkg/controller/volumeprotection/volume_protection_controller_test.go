@@ -20,6 +20,7 @@ import (
 
 	v1 "kube2014/pkg/api/v1"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 )
 
@@ -63,7 +64,7 @@ func inBubbleWithout(t *testing.T, test func(t *testing.T, b *bench)) {
 
 // run runs the controllers.
 func (b *bench) run() {
-	config := Config{Client: b.Client(b.t, "controller")}
+	config := controller.Config{Client: b.Client(b.t, "controller")}
 	claims, volumes, classes := NewClaimController(config), NewVolumeController(config), NewClassController(config)
 	servertest.Run(b.t, func(ctx context.Context) { claims.Run(ctx, 2) })
 	servertest.Run(b.t, func(ctx context.Context) { volumes.Run(ctx, 2) })
