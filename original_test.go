@@ -13,6 +13,7 @@ import (
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/util"
 )
@@ -105,7 +106,7 @@ var (
 	_ scheduler              = (*registry.RoundRobinScheduler)(nil)
 	_ scheduler              = (*registry.FirstFitScheduler)(nil)
 	_ manifestFactory        = (*registry.BasicManifestFactory)(nil)
-	_ containerInfo          = (*client.HTTPContainerInfo)(nil)
+	_ containerInfo          = (*kubeletclient.HTTPContainerInfo)(nil)
 	_ containerInfo          = clienttest.FakeContainerInfo{} // in the original it is beside the real one
 	_ client.ClientInterface = (*client.Client)(nil)
 	_ flag.Value             = (*util.StringList)(nil)

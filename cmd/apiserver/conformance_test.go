@@ -22,6 +22,7 @@ import (
 	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/client"
 	"kube2014/pkg/client/clienttest"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/registry"
 	genericoptions "kube2014/pkg/server/options"
@@ -176,7 +177,7 @@ func onEachStore(t *testing.T, test func(t *testing.T, stores registries)) {
 
 // stubKubelet answers for every container of 127.0.0.1 as the kubelet did when
 // the recording was made.
-func stubKubelet(t *testing.T) *client.HTTPContainerInfo {
+func stubKubelet(t *testing.T) *kubeletclient.HTTPContainerInfo {
 	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		assert.Equal(t, "/containerInfo", req.URL.Path)
 		fmt.Fprintf(w, `{"State": {"Running": true, "Pid": 4711}, "Name": %q}`, req.URL.Query().Get("container"))
@@ -186,7 +187,7 @@ func stubKubelet(t *testing.T) *client.HTTPContainerInfo {
 	require.NoError(t, err)
 	port, err := strconv.Atoi(address.Port())
 	require.NoError(t, err)
-	return &client.HTTPContainerInfo{Client: kubelet.Client(), Port: uint(port), Timeout: hangs}
+	return &kubeletclient.HTTPContainerInfo{Client: kubelet.Client(), Port: uint(port), Timeout: hangs}
 }
 
 // replay sends the recorded requests to a server over the registries and

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/options"
 	"kube2014/pkg/registry"
 	"kube2014/pkg/util/loopback"
@@ -177,7 +178,7 @@ func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 		require.NoError(t, err)
 		least := uint64(math.MaxUint64) // the collector allocates too, now and then
 		for range 5 {
-			info := &client.HTTPContainerInfo{Client: kubelets(t).Client, Port: uint(port), Timeout: hangs}
+			info := &kubeletclient.HTTPContainerInfo{Client: kubelets(t).Client, Port: uint(port), Timeout: hangs}
 			read := counted(info.Client)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -194,7 +195,7 @@ func TestD35AKubeletsAnswerTakesLittleMemory(t *testing.T) {
 }
 
 // kubelets asks kubelets as the program does.
-func kubelets(t *testing.T) *client.HTTPContainerInfo {
+func kubelets(t *testing.T) *kubeletclient.HTTPContainerInfo {
 	info, err := options.New().Kubelet.ApplyTo()
 	require.NoError(t, err)
 	return info

@@ -22,6 +22,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authenticator/oidc"
 	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/master"
 	"kube2014/pkg/options"
@@ -76,7 +77,7 @@ const hangs = 5 * time.Minute
 // dialNoKubelet refuses connections to the port of kubelets, as if there were none:
 // another program may listen on it. kubeletClient clones the transport that has it.
 func dialNoKubelet(ctx context.Context, network, address string) (net.Conn, error) {
-	if strings.HasSuffix(address, fmt.Sprint(":", client.DefaultKubeletPort)) {
+	if strings.HasSuffix(address, fmt.Sprint(":", kubeletclient.DefaultPort)) {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)

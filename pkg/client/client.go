@@ -1,3 +1,4 @@
+// Package client has the client of the first door of the apiserver.
 package client
 
 import (

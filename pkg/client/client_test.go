@@ -185,3 +185,8 @@ func TestTheClientIsSafeForConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// roundTripper is a network that is not there.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

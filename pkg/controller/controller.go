@@ -4,8 +4,6 @@
 package controller
 
 import (
-	"context"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,7 +29,7 @@ type Config struct {
 
 // Handler returns a handler that queues the keys of what belongs to an object that is added, changed or deleted: in a change,
 // to what it was, too.
-func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handler[T] {
+func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.ResourceEventHandler[T] {
 	return EachVersion(func(object T) {
 		for _, key := range keys(object) {
 			queue.Add(key)
@@ -40,12 +38,12 @@ func Handler[T any](queue *workqueue.Queue, keys cache.IndexFunc[T]) cache.Handl
 }
 
 // EachVersion returns a handler that sees an object that is added, changed or deleted: in a change, what it was, too.
-func EachVersion[T any](see func(T)) cache.Handler[T] {
-	return cache.Handler[T]{OnAdd: see, OnUpdate: func(old, object T) { see(old); see(object) }, OnDelete: see}
+func EachVersion[T any](see func(T)) cache.ResourceEventHandler[T] {
+	return cache.ResourceEventHandler[T]{OnAdd: see, OnUpdate: func(old, object T) { see(old); see(object) }, OnDelete: see}
 }
 
 // WithoutResyncs returns a handler that sees no resyncs: nothing has changed in them.
-func WithoutResyncs[T comparable](handler cache.Handler[T]) cache.Handler[T] {
+func WithoutResyncs[T comparable](handler cache.ResourceEventHandler[T]) cache.ResourceEventHandler[T] {
 	update := handler.OnUpdate
 	handler.OnUpdate = func(old, object T) {
 		if old != object {
@@ -57,40 +55,3 @@ func WithoutResyncs[T comparable](handler cache.Handler[T]) cache.Handler[T] {
 
 // OwnKey is a cache.IndexFunc for a Handler: the key of an object itself.
 func OwnKey[T metav1.Object](object T) []string { return []string{cache.Key(object)} }
-
-// EachUnlessRefused is Each, but goes on with the next item when the server refuses one. It returns the first refusal;
-// acted says nothing then.
-func EachUnlessRefused[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {
-	var refused error
-	acted, err = Each(ctx, items, func(item T) (cache.Expectation, error) {
-		shows, err := do(item)
-		if !clientv1.IsRefusal(err) {
-			return shows, err
-		}
-		if refused == nil {
-			refused = err
-		}
-		return func() bool { return true }, nil
-	})
-	if err == nil {
-		err = refused
-	}
-	return acted, err
-}
-
-// Each does something for items, one after the other, until that fails, and waits until the copies show what was done. It
-// reports whether it did something that the copies will show. An item with neither an expectation nor an error is the last.
-func Each[T any](ctx context.Context, items []T, do func(T) (cache.Expectation, error)) (acted bool, err error) {
-	var expected []cache.Expectation
-	for _, item := range items {
-		var shows cache.Expectation
-		if shows, err = do(item); err != nil || shows == nil {
-			break
-		}
-		expected = append(expected, shows)
-	}
-	if unseen := cache.Await(ctx, expected...); unseen != nil {
-		return false, unseen
-	}
-	return len(expected) > 0, err
-}

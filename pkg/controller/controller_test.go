@@ -65,7 +65,7 @@ func TestWhatHasChangedSinceItWasReadIsStale(t *testing.T) {
 				object, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: settings})
 				require.NoError(t, err)
 				informer := cache.NewSharedInformer("configmaps", maps, 0)
-				synced := informer.AddHandler(cache.Handler[*corev1.ConfigMap]{})
+				synced := informer.AddEventHandler(cache.ResourceEventHandler[*corev1.ConfigMap]{})
 				servertest.Run(t, informer.Run)
 				require.True(t, cache.WaitForSync(t.Context(), synced))
 				row.happen(t, maps)

@@ -37,8 +37,8 @@ func Own[T clientv1.Object](l *Loop, source cache.ListerWatcher[T], resync time.
 }
 
 // Handle adds a handler to an informer. A loop waits until it has seen what there is.
-func Handle[T clientv1.Object](l *Loop, informer *cache.SharedInformer[T], handler cache.Handler[T]) {
-	l.WaitFor(informer.AddHandler(handler))
+func Handle[T clientv1.Object](l *Loop, informer *cache.SharedInformer[T], handler cache.ResourceEventHandler[T]) {
+	l.WaitFor(informer.AddEventHandler(handler))
 }
 
 // WaitFor lets the loop begin only when a function returns true.

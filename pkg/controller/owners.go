@@ -22,7 +22,7 @@ func SetOwners[T interface {
 	comparable
 	clientv1.Object
 }](ctx context.Context, resource clientv1.Resource[T], informer *cache.SharedInformer[T], owners map[T][]metav1.OwnerReference) error {
-	_, err := Each(ctx, slices.Collect(maps.Keys(owners)), func(object T) (cache.Expectation, error) {
+	_, err := Each(ctx, slices.Collect(maps.Keys(owners)), func(object T) (Expectation, error) {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid": object.GetUID(), "resourceVersion": object.GetResourceVersion(), "ownerReferences": owners[object],
 		}})
@@ -30,7 +30,7 @@ func SetOwners[T interface {
 			return nil, err
 		}
 		patched, err := resource.Patch(ctx, object.GetName(), types.MergePatchType, patch)
-		return informer.Shows(patched), OrStale(err)
+		return Shows(informer, patched), OrStale(err)
 	})
 	return err
 }

@@ -71,7 +71,7 @@ func TestEachWaitsUntilTheCopiesShowWhatWasDoneAlsoIfTheRestFails(t *testing.T) 
 				defer cancel()
 				begin := time.Now()
 				var done []int
-				acted, err := controller.Each(ctx, []int{1, 2, 3, 4}, func(item int) (cache.Expectation, error) {
+				acted, err := controller.Each(ctx, []int{1, 2, 3, 4}, func(item int) (controller.Expectation, error) {
 					done = append(done, item)
 					if item == 3 {
 						return nil, row.last
@@ -89,7 +89,7 @@ func TestEachWaitsUntilTheCopiesShowWhatWasDoneAlsoIfTheRestFails(t *testing.T) 
 
 func TestNothingIsDoneForNoItems(t *testing.T) {
 	t.Parallel()
-	acted, err := controller.Each(t.Context(), nil, func(int) (cache.Expectation, error) { panic("never") })
+	acted, err := controller.Each(t.Context(), nil, func(int) (controller.Expectation, error) { panic("never") })
 	require.NoError(t, err)
 	assert.False(t, acted)
 }
@@ -111,7 +111,7 @@ func TestWhatSaysInAnotherNamespaceThatItIsOwnedIsNot(t *testing.T) {
 		}
 		informer := cache.NewSharedInformer("configmaps", client.ConfigMaps().Everywhere(), 0)
 		informer.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
-		synced := informer.AddHandler(cache.Handler[*corev1.ConfigMap]{})
+		synced := informer.AddEventHandler(cache.ResourceEventHandler[*corev1.ConfigMap]{})
 		servertest.Run(t, informer.Run)
 		require.True(t, cache.WaitForSync(t.Context(), synced))
 		var owned []string
@@ -161,7 +161,7 @@ func TestAHandlerQueuesWhatAnObjectBelongsToAndWhatItBelongedTo(t *testing.T) {
 			return taken
 		}
 		informer := cache.NewSharedInformer("configmaps", maps, 0)
-		informer.AddHandler(controller.Handler(queue, func(object *corev1.ConfigMap) []string {
+		informer.AddEventHandler(controller.Handler(queue, func(object *corev1.ConfigMap) []string {
 			if object.Data["of"] == "" {
 				return nil
 			}

@@ -23,16 +23,16 @@ type hooks struct {
 
 // startHooks runs the hook after the start of a container, if there is one. If that fails, the container is stopped.
 func (w *podWorker) startHooks(c *container) {
-	if c.spec.Lifecycle == nil {
+	if c.Spec.Lifecycle == nil {
 		return
 	}
 	h := &hooks{}
 	h.ctx, h.end = context.WithCancel(w.k.running)
 	c.hooks = h
-	if c.spec.Lifecycle.PostStart == nil {
+	if c.Spec.Lifecycle.PostStart == nil {
 		return
 	}
-	handler, run := c.spec.Lifecycle.PostStart, c.run
+	handler, run := c.Spec.Lifecycle.PostStart, c.Run
 	w.k.probing.Go(func() {
 		defer util.HandleCrash()
 		err := runHook(h.ctx, run, handler)
@@ -48,10 +48,10 @@ func (w *podWorker) startHooks(c *container) {
 // startPreStop runs the hook before the stop of a container, if there is one and time for it. The container is stopped
 // when that has ended, and has what is left of its grace period then.
 func (w *podWorker) startPreStop(c *container, grace time.Duration) {
-	if c.spec.Lifecycle == nil || c.spec.Lifecycle.PreStop == nil || c.hooks == nil || grace <= 0 {
+	if c.Spec.Lifecycle == nil || c.Spec.Lifecycle.PreStop == nil || c.hooks == nil || grace <= 0 {
 		return
 	}
-	h, handler, run := c.hooks, c.spec.Lifecycle.PreStop, c.run
+	h, handler, run := c.hooks, c.Spec.Lifecycle.PreStop, c.Run
 	h.killAt = time.Now().Add(grace)
 	w.k.probing.Go(func() {
 		defer util.HandleCrash()

@@ -54,7 +54,7 @@ func (w *podWorker) Infos() map[string]server.Info {
 	defer w.mu.Unlock()
 	all := map[string]server.Info{}
 	for _, c := range w.containers {
-		if c.kind == lifecycle.MainContainer {
+		if c.Kind == lifecycle.MainContainer {
 			all[c.name] = w.describe(c)
 		}
 	}
@@ -74,18 +74,18 @@ func (w *podWorker) Info(name string) (server.Info, bool) {
 
 func (w *podWorker) describe(c *container) server.Info {
 	var state cri.State
-	if c.run != nil {
-		state = c.run.State()
-	} else if c.ended != nil {
-		state = cri.State{ID: c.ended.ContainerID, StartedAt: c.ended.StartedAt.Time, FinishedAt: c.ended.FinishedAt.Time, ExitCode: c.ended.ExitCode}
+	if c.Run != nil {
+		state = c.Run.State()
+	} else if c.Ended != nil {
+		state = cri.State{ID: c.Ended.ContainerID, StartedAt: c.Ended.StartedAt.Time, FinishedAt: c.Ended.FinishedAt.Time, ExitCode: c.Ended.ExitCode}
 	}
-	return server.Describe(server.Described{Pod: w.pod.Name, Name: c.name, Spec: c.spec, State: state, IP: w.podIP(), Restarts: c.attempt})
+	return server.Describe(server.Described{Pod: w.pod.Name, Name: c.name, Spec: c.Spec, State: state, IP: w.podIP(), Restarts: c.Attempt})
 }
 
 // find returns the container of a name, the first one if that is empty.
 func (w *podWorker) find(name string) *container {
 	for _, c := range w.containers {
-		if name == "" && c.kind == lifecycle.MainContainer || name != "" && (c.spec.Name == name || c.name == name) {
+		if name == "" && c.Kind == lifecycle.MainContainer || name != "" && (c.Spec.Name == name || c.name == name) {
 			return c
 		}
 	}
@@ -97,7 +97,7 @@ func (w *podWorker) LogNames() (names []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.containers {
-		if c.run != nil {
+		if c.Run != nil {
 			names = append(names, c.name)
 		}
 	}
@@ -112,14 +112,14 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 	if c == nil {
 		return nil, server.ErrNotFound
 	}
-	run := c.run
+	run := c.Run
 	waits := run == nil || run.State().Phase == cri.Created
 	switch {
 	case previous && c.before == nil:
 		return nil, fmt.Errorf("previous terminated container %q in pod %q not found", c.name, w.pod.Name)
 	case previous, waits && c.before != nil:
 		return c.before, nil
-	case run == nil && c.ended != nil:
+	case run == nil && c.Ended != nil:
 		return nil, fmt.Errorf("container %q in pod %q is terminated, and its log is gone", c.name, w.pod.Name)
 	case waits:
 		reason := w.waits()
@@ -135,8 +135,8 @@ func (w *podWorker) Log(name string, previous bool) (cri.Container, error) {
 func (w *podWorker) Running(name string) cri.Container {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c := w.find(name); c != nil && c.run != nil && c.run.State().Phase == cri.Running {
-		return c.run
+	if c := w.find(name); c != nil && c.Run != nil && c.Run.State().Phase == cri.Running {
+		return c.Run
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (w *podWorker) Address(port uint16) string {
 // openPort returns the port at the pod's address that leads to one of a container.
 func (w *podWorker) openPort(port int32) int32 {
 	for _, c := range w.containers {
-		for _, open := range c.spec.Ports {
+		for _, open := range c.Spec.Ports {
 			if !w.ip.IsValid() && open.ContainerPort == port && open.HostPort > 0 {
 				return open.HostPort
 			}
@@ -198,13 +198,13 @@ func (w *podWorker) usage(at time.Time) server.PodUsage {
 	defer w.mu.Unlock()
 	u := server.PodUsage{Namespace: w.pod.Namespace, Name: w.pod.Name, Usage: cri.Usage{CPU: w.used}}
 	for _, c := range w.containers {
-		if c.run == nil {
+		if c.Run == nil {
 			continue
 		}
-		used := c.run.Usage(at)
+		used := c.Run.Usage(at)
 		u.Usage = sum(u.Usage, used)
 		if used.Memory > 0 {
-			u.Containers = append(u.Containers, server.ContainerUsage{Name: c.name, StartedAt: c.run.State().StartedAt, Usage: used})
+			u.Containers = append(u.Containers, server.ContainerUsage{Name: c.name, StartedAt: c.Run.State().StartedAt, Usage: used})
 		}
 	}
 	return u
@@ -212,7 +212,7 @@ func (w *podWorker) usage(at time.Time) server.PodUsage {
 
 // leave adds the CPU time of a container whose run is given up. It has exited.
 func (w *podWorker) leave(c *container) {
-	if c.run != nil {
-		w.used += c.run.Usage(time.Now()).CPU
+	if c.Run != nil {
+		w.used += c.Run.Usage(time.Now()).CPU
 	}
 }

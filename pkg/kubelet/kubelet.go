@@ -6,6 +6,7 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"log"
 	"maps"
 	"net"
 	"net/netip"
@@ -16,7 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kube2014/pkg/client/cache"
+	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/nodestatus"
 	"kube2014/pkg/kubelet/server"
+	"kube2014/pkg/kubelet/stop"
 	"kube2014/pkg/util"
 	"kube2014/pkg/util/workqueue"
 )
@@ -36,12 +41,10 @@ type Kubelet struct {
 	reports   *workqueue.Queue // by the pods' keys
 	addresses *addresses
 	probing   sync.WaitGroup // the running probes
-	outage    outage
-	stop      stop
+	outage    clientv1.Outage
+	stop      stop.Stop
 	running   context.Context // of Run
 	began     time.Time       // of Run
-
-	registered bool // the node has its default labels; only for beat
 
 	mu      sync.Mutex // guards what follows; held before that of a worker
 	workers map[string]*podWorker
@@ -53,9 +56,9 @@ func New(config Config) *Kubelet {
 	config.setDefaults()
 	k := &Kubelet{Config: config, workers: map[string]*podWorker{}, addresses: newAddresses(config.PodCIDR)}
 	k.pods, k.reports = workqueue.New("pods of "+k.Name), workqueue.New("status of pods of "+k.Name)
-	k.outage.of = "the kubelet of " + k.Name
+	k.outage.Of = "the kubelet of " + k.Name
 	k.informer = cache.NewSharedInformer("pods of "+k.Name, cache.Select[*corev1.Pod](k.Client.Pods().Everywhere(), "", "spec.nodeName="+k.Name), 0)
-	k.informer.AddHandler(cache.OnAny(func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) }))
+	k.informer.AddEventHandler(cache.OnAny(func(pod *corev1.Pod) { k.pods.Add(cache.Key(pod)) }))
 	return k
 }
 
@@ -88,12 +91,12 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	}
 	httpServer := server.New(host{k}, k.Dial)
 	var group sync.WaitGroup
-	group.Go(func() { httpServer.Serve(stoppedListener{listener, &k.stop}) }) // it ends with Close
+	group.Go(func() { httpServer.Serve(stop.Listener{Listener: listener, Stop: &k.stop}) }) // it ends with Close
 	group.Go(func() { k.informer.Run(ctx) })
-	group.Go(func() { k.beat(ctx, portOf(listener.Addr())) })
+	group.Go(func() { k.nodeUpdater(portOf(listener.Addr())).Run(ctx) })
 	if cache.WaitForSync(ctx, k.informer.HasSynced) {
-		group.Go(func() { k.pods.Run(ctx, podWorkers, k.stop.waiting(workqueue.Sync(k.sync).Inside(k.Around))) })
-		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.stop.waiting(k.report)) })
+		group.Go(func() { k.pods.Run(ctx, podWorkers, k.stop.Waiting(workqueue.Sync(k.sync).Inside(k.Around))) })
+		group.Go(func() { k.reports.Run(ctx, reportWorkers, k.stop.Waiting(k.report)) })
 	}
 	<-ctx.Done()
 	httpServer.Close()
@@ -105,13 +108,33 @@ func (k *Kubelet) Run(ctx context.Context) error {
 	return nil
 }
 
+// nodeUpdater returns what keeps the node alive.
+func (k *Kubelet) nodeUpdater(port int32) *nodestatus.Updater {
+	return &nodestatus.Updater{
+		Node: nodestatus.Node{Name: k.Name, Address: k.Address, Port: port, Capacity: k.Capacity,
+			KubeletVersion: k.Version, RuntimeVersion: k.Runtime.Version()},
+		Client: k.Client, Frequency: k.NodeStatusUpdateFrequency, Outage: &k.outage, Wait: k.stop.Wait,
+		See: func(node *corev1.Node) bool { k.See(node); return k.stop.Left() > 0 },
+	}
+}
+
+// See tells the kubelet what its node is now. A runtime that is a cri.Stopper may stop the kubelet then: for a while
+// it writes nothing, starts and stops nothing, and cuts the connections of its port, as if its process was stopped.
+// The containers go on. It returns at once, and is safe for concurrent use. A kubelet also sees its node each time that
+// it writes the node's status.
+func (k *Kubelet) See(node *corev1.Node) {
+	if stopper, can := k.Runtime.(cri.Stopper); can && k.stop.Obey(stopper.StoppedUntil(node), time.Now()) {
+		log.Printf("the kubelet of %s: stopped for %v, as its node says", k.Name, k.stop.Left().Round(time.Second))
+	}
+}
+
 func portOf(address net.Addr) int32 {
 	at, _ := netip.ParseAddrPort(address.String()) // without a port, the result is 0
 	return int32(at.Port())
 }
 
 func (k *Kubelet) event(pod *corev1.Pod, eventType, reason, message string) {
-	if k.Recorder != nil && k.stop.left() <= 0 {
+	if k.Recorder != nil && k.stop.Left() <= 0 {
 		k.Recorder.Eventf(pod, eventType, reason, "%s", message)
 	}
 }

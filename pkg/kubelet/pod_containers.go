@@ -9,54 +9,56 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/envvars"
 	"kube2014/pkg/kubelet/lifecycle"
+	"kube2014/pkg/kubelet/volumemanager"
 )
 
 // start starts a container, for the first time or again. It reports whether it could be: if not, the container
 // waits for another try.
-func (w *podWorker) start(c *container, volumes map[string]volume) bool {
+func (w *podWorker) start(c *container, from envvars.Source, volumes map[string]volumemanager.Volume) bool {
 	pod := w.pod
-	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.spec.Image))
-	spec, err := w.configure(c, volumes)
+	w.k.event(pod, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine", c.Spec.Image))
+	spec, err := w.configure(c, from, volumes)
 	if err != nil {
 		c.problem = &problem{"CreateContainerConfigError", err.Error()}
 		w.k.event(pod, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
 		return false
 	}
 	c.problem = nil
-	if c.phase() == cri.Exited {
+	if c.Phase() == cri.Exited {
 		w.leave(c)
-		c.last, c.before = c.terminated(), c.run
-		c.attempt++
-		if !c.changed {
+		c.Last, c.before = c.Terminated(), c.Run
+		c.Attempt++
+		if !c.Changed {
 			c.backOff = lifecycle.NextBackOff(c.backOff)
 		}
 	}
-	c.ended, c.changed, c.stopping, c.begun, c.exited = nil, false, false, false, false
-	c.ready, c.started = c.spec.ReadinessProbe == nil, c.spec.StartupProbe == nil
+	c.Ended, c.Changed, c.stopping, c.begun, c.exited = nil, false, false, false, false
+	c.Ready, c.Started = c.Spec.ReadinessProbe == nil, c.Spec.StartupProbe == nil
 	w.k.event(pod, corev1.EventTypeNormal, "Created", "Created container: "+c.name)
-	spec.Attempt = c.attempt
-	c.run = w.k.Runtime.Start(spec)
+	spec.Attempt = c.Attempt
+	c.Run = w.k.Runtime.Start(spec)
 	return true
 }
 
 // configure returns what a container is started from.
-func (w *podWorker) configure(c *container, volumes map[string]volume) (cri.Spec, error) {
+func (w *podWorker) configure(c *container, from envvars.Source, volumes map[string]volumemanager.Volume) (cri.Spec, error) {
 	spec := cri.Spec{
-		Pod: w.pod, Name: c.name, Init: c.kind == lifecycle.InitContainer, Node: w.k.Name, HostIP: w.k.Address,
+		Pod: w.pod, Name: c.name, Init: c.Kind == lifecycle.InitContainer, Node: w.k.Name, HostIP: w.k.Address,
 		Changed: func() { w.k.pods.Add(w.key) },
 		Warn:    func(reason, message string) { w.k.warn(w.key, reason, message) },
 	}
 	if w.ip.IsValid() {
 		spec.PodIP = w.ip.String()
 	}
-	variables, err := w.environmentOf(c.spec)
+	environment, err := from.Environment(c.Spec)
 	if err == nil {
-		spec.Env = variables.list()
-		spec.Container, err = expandCommand(c.spec, variables)
+		spec.Env = environment.List()
+		spec.Container, err = environment.ExpandCommand(c.Spec)
 	}
 	if err == nil {
-		err = mount(&spec, c.spec, volumes, variables)
+		err = volumemanager.Mount(&spec, c.Spec, volumes, environment)
 	}
 	return spec, err
 }
@@ -69,14 +71,14 @@ func (w *podWorker) stop(c *container, grace time.Duration, message string) {
 		w.startPreStop(c, grace)
 	}
 	if !c.awaitsPreStop(grace) {
-		c.run.Stop(grace)
+		c.Run.Stop(grace)
 	}
 }
 
 // notice handles changes of the state of a container.
 func (w *podWorker) notice(c *container, now time.Time) {
-	phase := c.phase()
-	if ranByItself := phase == cri.Exited && c.run != nil && !c.stopping; (phase == cri.Running || ranByItself) && !c.begun {
+	phase := c.Phase()
+	if ranByItself := phase == cri.Exited && c.Run != nil && !c.stopping; (phase == cri.Running || ranByItself) && !c.begun {
 		c.begun = true
 		w.k.event(w.pod, corev1.EventTypeNormal, "Started", "Started container "+c.name)
 		w.startHooks(c)
@@ -88,16 +90,16 @@ func (w *podWorker) notice(c *container, now time.Time) {
 	c.exited = true
 	c.stopProbes()
 	c.endHooks()
-	if c.run == nil || c.changed {
-		c.due = now
+	if c.Run == nil || c.Changed {
+		c.Due = now
 		return
 	}
-	state := c.run.State()
+	state := c.Run.State()
 	if state.FinishedAt.Sub(state.StartedAt) >= lifecycle.SteadyTime {
 		c.backOff = 0
 	}
-	c.due = state.FinishedAt.Add(c.backOff)
-	if c.backOff > 0 && c.view(w.pod).Restarts && !w.isLeaving() {
+	c.Due = state.FinishedAt.Add(c.backOff)
+	if c.backOff > 0 && c.View(w.pod).Restarts && !w.isTerminating() {
 		w.k.event(w.pod, corev1.EventTypeWarning, "BackOff", fmt.Sprintf("Back-off restarting failed container %s in pod %s_%s(%s)",
 			c.name, w.pod.Name, w.pod.Namespace, w.pod.UID))
 	}
@@ -107,7 +109,7 @@ func (w *podWorker) notice(c *container, now time.Time) {
 // garbage.
 func (w *podWorker) refer() {
 	for _, c := range w.containers {
-		c.refer(w.pod)
+		c.Refer(w.pod)
 	}
 }
 
@@ -121,18 +123,18 @@ func (w *podWorker) redefine() {
 	w.containers = containersOf(w.pod)
 	for i, c := range w.containers {
 		before := there[c.name]
-		if before == nil || before.kind != c.kind {
+		if before == nil || before.Kind != c.Kind {
 			continue
 		}
 		delete(there, c.name)
 		w.containers[i] = before
-		if !isSame(before.spec, c.spec) {
+		if !isSame(before.Spec, c.Spec) {
 			w.replace(before)
 		}
-		before.spec, before.index = c.spec, c.index
+		before.Spec, before.Index = c.Spec, c.Index
 	}
 	for _, gone := range there {
-		if gone.run != nil && gone.phase() != cri.Exited {
+		if gone.Run != nil && gone.Phase() != cri.Exited {
 			w.stop(gone, 0, "Stopping container "+gone.name)
 		}
 		gone.stopProbes()
@@ -150,22 +152,22 @@ func isSame(before, now *corev1.Container) bool {
 
 // replace restarts a container with its new definition.
 func (w *podWorker) replace(c *container) {
-	switch c.phase() {
+	switch c.Phase() {
 	case cri.Created, cri.Running:
-		c.changed = true
+		c.Changed = true
 		w.stop(c, w.grace(), fmt.Sprintf("Container %s definition changed, will be restarted", c.name))
 	case cri.Exited:
-		c.due = time.Time{} // if it restarts, it may now
+		c.Due = time.Time{} // if it restarts, it may now
 	}
 }
 
-// isLeaving reports whether the pod must end.
-func (w *podWorker) isLeaving() bool { return w.pod.DeletionTimestamp != nil }
+// isTerminating reports whether the pod must end.
+func (w *podWorker) isTerminating() bool { return w.pod.DeletionTimestamp != nil }
 
 // grace returns how long the containers have to end when the pod must end.
 func (w *podWorker) grace() time.Duration {
 	seconds := w.pod.DeletionGracePeriodSeconds
-	if !w.isLeaving() || seconds == nil {
+	if !w.isTerminating() || seconds == nil {
 		seconds = w.pod.Spec.TerminationGracePeriodSeconds
 	}
 	if seconds == nil {
@@ -186,9 +188,9 @@ func (w *podWorker) remove() bool {
 	exited := true
 	for _, c := range w.containers {
 		w.notice(c, time.Now())
-		if c.run != nil && !c.exited {
+		if c.Run != nil && !c.exited {
 			w.stop(c, 0, "Stopping container "+c.name)
-			exited = exited && c.phase() == cri.Exited
+			exited = exited && c.Phase() == cri.Exited
 		}
 	}
 	if exited {
@@ -205,8 +207,8 @@ func (w *podWorker) kill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.containers {
-		if c.run != nil {
-			c.run.Stop(0)
+		if c.Run != nil {
+			c.Run.Stop(0)
 		}
 	}
 	w.stopProbes()

@@ -14,6 +14,8 @@ import (
 
 	"kube2014/pkg/kubelet/cri"
 	"kube2014/pkg/kubelet/lifecycle"
+	"kube2014/pkg/kubelet/objects"
+	"kube2014/pkg/kubelet/volumemanager"
 	"kube2014/pkg/util/pods"
 )
 
@@ -27,27 +29,30 @@ type podWorker struct {
 	mu         sync.Mutex  // guards what follows
 	pod        *corev1.Pod // as it was last seen; shared
 	containers []*container
-	status     corev1.PodStatus       // as it should be; replaced, never changed
-	inputs     *inputs                // nil if the containers need nothing of the server
-	shared     map[string]*cri.Volume // that containers have written to, by name
-	used       float64                // by earlier runs of its containers, in seconds of one core
-	over       bool                   // no container will run again
-	ended      bool                   // it was over before this kubelet started
-	expired    bool                   // it has exceeded its deadline
-	deleted    bool                   // the pod was deleted from the server
+	status     corev1.PodStatus // as it should be; replaced, never changed
+	objects    objects.Manager  // that the containers need
+	volumes    volumemanager.Manager
+	used       float64 // by earlier runs of its containers, in seconds of one core
+
+	// A pod is terminating when it was deleted at the server, or has exceeded its deadline: then its containers are stopped. It is
+	// terminated when none of them will run again. If it was deleted, the server is told then that it may go.
+	deadlineExceeded bool
+	terminated       bool
+	wasTerminated    bool // before this kubelet started
+	gone             bool // the server was told
 }
 
 // newWorker begins to run a pod. Of an earlier kubelet only the status is left that it reported.
 func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWorker {
 	w := &podWorker{k: k, key: key, uid: pod.UID, pod: pod, containers: containersOf(pod), status: pod.Status}
 	if pods.HasEnded(pod) {
-		w.ended, w.over = true, true
+		w.wasTerminated, w.terminated = true, true
 		return w
 	}
 	for _, c := range w.containers {
-		statuses := *c.statuses(&pod.Status)
-		if c.index < len(statuses) && statuses[c.index].Name == c.spec.Name {
-			c.restore(&statuses[c.index], now)
+		statuses := *c.Statuses(&pod.Status)
+		if c.Index < len(statuses) && statuses[c.Index].Name == c.Spec.Name {
+			c.Restore(&statuses[c.Index], now)
 		}
 	}
 	if !pod.Spec.HostNetwork {
@@ -56,7 +61,7 @@ func (k *Kubelet) newWorker(key string, pod *corev1.Pod, now time.Time) *podWork
 		}
 	}
 	if pod.Status.StartTime == nil {
-		started := stamp(now)
+		started := lifecycle.Stamp(now)
 		w.status.StartTime = &started
 	}
 	return w
@@ -67,8 +72,8 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.see(pod)
-	if w.ended {
-		return w.isLeaving() && !w.deleted
+	if w.wasTerminated {
+		return w.isTerminating() && !w.gone
 	}
 	for _, c := range w.containers {
 		w.notice(c, now)
@@ -79,12 +84,12 @@ func (w *podWorker) sync(pod *corev1.Pod, now time.Time) (news bool) {
 		w.stop(w.containers[i], w.grace(), "Stopping container "+w.containers[i].name)
 	}
 	w.startAll(p.Start, now)
-	w.over = p.Over
+	w.terminated = p.Terminated
 	w.status = w.makeStatus(w.views(), p, now)
 	if !p.Wake.IsZero() {
 		w.k.pods.AddAfter(w.key, p.Wake.Sub(now))
 	}
-	return w.isLeaving() && w.over && !w.deleted || !w.isKnown(now)
+	return w.isTerminating() && w.terminated && !w.gone || !w.isKnown(now)
 }
 
 const (
@@ -98,16 +103,16 @@ func (w *podWorker) decide(views []lifecycle.View, now time.Time) lifecycle.Plan
 	var expires time.Time
 	if deadline != nil {
 		expires = w.status.StartTime.Add(inSeconds(*deadline))
-		if !w.expired && !w.over && !expires.After(now) {
-			w.expired = true
+		if !w.deadlineExceeded && !w.terminated && !expires.After(now) {
+			w.deadlineExceeded = true
 			w.k.event(w.pod, corev1.EventTypeNormal, deadlineExceeded, pastDeadline)
 		}
 	}
-	if w.isLeaving() || w.expired {
+	if w.isTerminating() || w.deadlineExceeded {
 		return lifecycle.EndPlan(views)
 	}
 	p := lifecycle.MakePlan(views, now)
-	if deadline != nil && !p.Over && (p.Wake.IsZero() || expires.Before(p.Wake)) {
+	if deadline != nil && !p.Terminated && (p.Wake.IsZero() || expires.Before(p.Wake)) {
 		p.Wake = expires
 	}
 	return p
@@ -127,8 +132,8 @@ func (w *podWorker) see(pod *corev1.Pod) {
 	}
 	if !equality.Semantic.DeepEqual(before.Annotations, pod.Annotations) {
 		for _, c := range w.containers {
-			if c.run != nil {
-				c.run.Update(pod)
+			if c.Run != nil {
+				c.Run.Update(pod)
 			}
 		}
 	}
@@ -145,7 +150,7 @@ func isOlder(pod, than *corev1.Pod) bool {
 func (w *podWorker) views() []lifecycle.View {
 	views := make([]lifecycle.View, len(w.containers))
 	for i, c := range w.containers {
-		views[i] = c.view(w.pod)
+		views[i] = c.View(w.pod)
 	}
 	return views
 }
@@ -158,21 +163,21 @@ func (w *podWorker) makeStatus(views []lifecycle.View, p lifecycle.Plan, now tim
 		PodIP: w.podIP(), PodIPs: []corev1.PodIP{{IP: w.podIP()}},
 	}
 	for i, c := range w.containers {
-		status := c.status(views[i], w.waits())
-		switch isLast := p.Over || w.isLeaving(); {
+		status := c.Status(views[i], w.waits())
+		switch isLast := p.Terminated || w.isTerminating(); {
 		case isLast:
-		case views[i].Phase == cri.Exited && views[i].Restarts && c.due.After(now):
+		case views[i].Phase == cri.Exited && views[i].Restarts && c.Due.After(now):
 			c.crashLoop(w.pod).show(&status)
 		case c.problem != nil && c.problem.reason != "":
 			c.problem.show(&status)
 		}
-		statuses := c.statuses(&s)
+		statuses := c.Statuses(&s)
 		*statuses = append(*statuses, status)
 	}
 	s.Phase = lifecycle.PodPhase(views, p)
-	if w.expired {
+	if w.deadlineExceeded {
 		s.Reason, s.Message = deadlineExceeded, pastDeadline
-		if p.Over {
+		if p.Terminated {
 			s.Phase = corev1.PodFailed
 		}
 	}

@@ -49,12 +49,12 @@ func orDefault(n, otherwise int32) int32 { return cmp.Or(max(n, 0), otherwise) }
 // startProbes begins to probe a running container: with its startup probe only, until that has
 // succeeded.
 func (w *podWorker) startProbes(c *container, now time.Time) {
-	if c.spec.StartupProbe != nil && !c.started {
-		w.startProbe(c, cri.Startup, c.spec.StartupProbe, now)
+	if c.Spec.StartupProbe != nil && !c.Started {
+		w.startProbe(c, cri.Startup, c.Spec.StartupProbe, now)
 		return
 	}
-	w.startProbe(c, cri.Readiness, c.spec.ReadinessProbe, now)
-	w.startProbe(c, cri.Liveness, c.spec.LivenessProbe, now)
+	w.startProbe(c, cri.Readiness, c.Spec.ReadinessProbe, now)
+	w.startProbe(c, cri.Liveness, c.Spec.LivenessProbe, now)
 }
 
 func (w *podWorker) startProbe(c *container, kind cri.ProbeKind, spec *corev1.Probe, now time.Time) {
@@ -62,7 +62,7 @@ func (w *podWorker) startProbe(c *container, kind cri.ProbeKind, spec *corev1.Pr
 		return
 	}
 	p := &probe{w: w, c: c, kind: kind, spec: spec}
-	first := c.run.State().StartedAt.Add(time.Duration(spec.InitialDelaySeconds) * time.Second)
+	first := c.Run.State().StartedAt.Add(time.Duration(spec.InitialDelaySeconds) * time.Second)
 	p.timer = time.AfterFunc(max(first.Sub(now), 0), p.run)
 	c.probes = append(c.probes, p)
 }
@@ -108,7 +108,7 @@ func (p *probe) begin() (prober.Target, bool) {
 	if !p.isWantedLocked() {
 		return prober.Target{}, false
 	}
-	if left := p.w.k.stop.left(); left > 0 {
+	if left := p.w.k.stop.Left(); left > 0 {
 		p.timer.Reset(left)
 		return prober.Target{}, false
 	}
@@ -118,7 +118,7 @@ func (p *probe) begin() (prober.Target, bool) {
 
 // targetOf returns where a container is probed.
 func (w *podWorker) targetOf(c *container) prober.Target {
-	return prober.Target{Dial: w.k.Dial, Version: w.k.Version, Run: c.run, Ports: c.spec.Ports, IP: w.podIP(), OnHost: !w.ip.IsValid()}
+	return prober.Target{Dial: w.k.Dial, Version: w.k.Version, Run: c.Run, Ports: c.Spec.Ports, IP: w.podIP(), OnHost: !w.ip.IsValid()}
 }
 
 // isWantedLocked reports whether the probe is still one of its container's.
@@ -137,13 +137,13 @@ func (p *probe) handle(err error) {
 	}
 	switch {
 	case p.kind == cri.Readiness:
-		if p.c.ready != success {
-			p.c.ready = success
+		if p.c.Ready != success {
+			p.c.Ready = success
 			p.w.k.pods.Add(p.w.key)
 		}
 	case success && p.kind == cri.Startup:
 		p.c.stopProbes()
-		p.c.started = true
+		p.c.Started = true
 		p.w.startProbes(p.c, time.Now())
 		p.w.k.pods.Add(p.w.key)
 	case !success && !p.c.stopping:

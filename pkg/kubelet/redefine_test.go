@@ -83,7 +83,7 @@ func TestAPodThatIsChangedRunsWhatItSaysNow(t *testing.T) {
 	more.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: k.Capacity[corev1.ResourceCPU]}
 	w.sync(version("5", "new", changed, more), time.Now())
 	assert.Len(t, runtime.started, 4, "resources are changed as it runs")
-	assert.Same(t, &w.pod.Spec.Containers[1], w.containers[1].spec)
+	assert.Same(t, &w.pod.Spec.Containers[1], w.containers[1].Spec)
 	assert.Equal(t, more.Resources.Limits, w.status.ContainerStatuses[1].Resources.Limits)
 }
 

@@ -2,12 +2,7 @@ package kubelet
 
 import (
 	"context"
-	"errors"
-	"log"
 	"math/rand/v2"
-	"net/http"
-	"strings"
-	"sync"
 	"time"
 
 	"kube2014/pkg/kubelet/lifecycle"
@@ -35,7 +30,7 @@ func (k *Kubelet) report(ctx context.Context, key string) error {
 	if err == nil {
 		err = w.reportEnd(ctx)
 	}
-	if k.outage.note(ctx, err) {
+	if k.outage.Note(ctx, err) {
 		k.reports.AddAfter(key, reportPause+rand.N(reportPause)) // no secret
 		return nil
 	}
@@ -45,10 +40,10 @@ func (k *Kubelet) report(ctx context.Context, key string) error {
 // reportStatus writes the status if the server has another one.
 func (w *podWorker) reportStatus(ctx context.Context) error {
 	for {
-		pod, status, ended := w.toReport()
+		pod, status, wasTerminated := w.toReport()
 		pods := w.k.Client.In(pod.Namespace).Pods()
 		merged := lifecycle.MergeStatus(pod.Status, status, metav1.Now())
-		if ended || equality.Semantic.DeepEqual(merged, pod.Status) {
+		if wasTerminated || equality.Semantic.DeepEqual(merged, pod.Status) {
 			return nil
 		}
 		update := *pod
@@ -71,10 +66,10 @@ func (w *podWorker) reportStatus(ctx context.Context) error {
 	}
 }
 
-func (w *podWorker) toReport() (pod *corev1.Pod, status corev1.PodStatus, ended bool) {
+func (w *podWorker) toReport() (pod *corev1.Pod, status corev1.PodStatus, wasTerminated bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pod, w.status, w.ended
+	return w.pod, w.status, w.wasTerminated
 }
 
 // learn updates the pod from an answer of the server.
@@ -87,7 +82,7 @@ func (w *podWorker) learn(pod *corev1.Pod) {
 // reportEnd deletes a pod that was to end, and has. A finalizer may keep it after that.
 func (w *podWorker) reportEnd(ctx context.Context) error {
 	w.mu.Lock()
-	isDue, pod := w.isLeaving() && w.over && !w.deleted, w.pod
+	isDue, pod := w.isTerminating() && w.terminated && !w.gone, w.pod
 	w.mu.Unlock()
 	if !isDue {
 		return nil
@@ -100,43 +95,6 @@ func (w *podWorker) reportEnd(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deleted = true
+	w.gone = true
 	return nil
-}
-
-// outage logs once that the server cannot be reached, and once that it can be again.
-type outage struct {
-	of string
-
-	mu     sync.Mutex // guards what follows
-	logged bool       // that it cannot be reached
-}
-
-// note reports whether an error says that the server cannot be reached.
-func (o *outage) note(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	away := isAway(err)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	switch {
-	case away && !o.logged:
-		log.Printf("%s: the server cannot be reached: %s", o.of, strings.ReplaceAll(err.Error(), "\n", "; "))
-		o.logged = true
-	case err == nil && o.logged:
-		log.Printf("%s: the server can be reached again", o.of)
-		o.logged = false
-	}
-	return away
-}
-
-// isAway reports whether an error is that of a server that cannot be reached, or cannot answer now.
-func isAway(err error) bool {
-	var refused apierrors.APIStatus
-	if errors.As(err, &refused) {
-		code := refused.Status().Code
-		return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests
-	}
-	return err != nil
 }

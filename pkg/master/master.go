@@ -15,7 +15,7 @@ import (
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authorizer"
 	"kube2014/pkg/auth/authorizer/node"
-	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/extensions"
@@ -43,9 +43,9 @@ type Master struct {
 	Server   *server.Server
 	// Extensions has the kinds of the extension server, which may change at run time.
 	Extensions rest.Catalog
-	Kubelets   *client.HTTPContainerInfo // client of the kubelets
-	Parts      *parts.Parts              // of the cluster in this process, nil for none
-	Roles      struct{ *rbac.Policy }    // nil without RBAC
+	Kubelets   *kubeletclient.HTTPContainerInfo // client of the kubelets
+	Parts      *parts.Parts                     // of the cluster in this process, nil for none
+	Roles      struct{ *rbac.Policy }           // nil without RBAC
 
 	config  *Config
 	o       *options.ServerRunOptions

@@ -7,15 +7,15 @@ import (
 	"log"
 	"time"
 
-	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/server/flags"
 )
 
 // KubeletOptions configure the connections to kubelets.
-type KubeletOptions struct{ client.KubeletConfig }
+type KubeletOptions struct{ kubeletclient.Config }
 
 func (o *KubeletOptions) AddFlags(fs *flag.FlagSet) {
-	flags.Add(fs, &o.Port, "kubelet_port", flags.AsPort, client.DefaultKubeletPort)
+	flags.Add(fs, &o.Port, "kubelet_port", flags.AsPort, kubeletclient.DefaultPort)
 	flags.Add(fs, &o.HTTPS, "kubelet_https", flags.AsBool, false)
 	fs.StringVar(&o.CAFile, "kubelet_certificate_authority", "", "")
 	fs.StringVar(&o.CertFile, "kubelet_client_certificate", "", "")
@@ -23,7 +23,7 @@ func (o *KubeletOptions) AddFlags(fs *flag.FlagSet) {
 	flags.Add(fs, &o.Timeout, "kubelet_timeout", flags.AsDuration, time.Second)
 }
 
-// kubeletFlags has the flags of the files in a client.KubeletConfig.
+// kubeletFlags has the flags of the files in a kubeletclient.Config.
 var kubeletFlags = map[string]string{"CAFile": "kubelet_certificate_authority", "CertFile": "kubelet_client_certificate", "KeyFile": "kubelet_client_key"}
 
 func (o *KubeletOptions) Validate(given map[string]bool) (errs flags.Problems) {
@@ -37,14 +37,14 @@ func (o *KubeletOptions) Validate(given map[string]bool) (errs flags.Problems) {
 }
 
 func kubeletError(err error) error {
-	if wrong, ok := errors.AsType[*client.KubeletConfigError](err); ok {
+	if wrong, ok := errors.AsType[*kubeletclient.ConfigError](err); ok {
 		return fmt.Errorf("-%s: %w", kubeletFlags[wrong.Field], wrong.Err)
 	}
 	return err
 }
 
 // ApplyTo returns a client of kubelets. The error names a flag.
-func (o *KubeletOptions) ApplyTo() (*client.HTTPContainerInfo, error) {
+func (o *KubeletOptions) ApplyTo() (*kubeletclient.HTTPContainerInfo, error) {
 	info, err := o.New()
 	if err != nil {
 		return nil, kubeletError(err)

@@ -13,7 +13,7 @@ import (
 
 	"kube2014/pkg/auth/authenticator"
 	"kube2014/pkg/auth/authenticator/oidc"
-	"kube2014/pkg/client"
+	"kube2014/pkg/client/kubeletclient"
 	"kube2014/pkg/etcd"
 	"kube2014/pkg/server"
 	"kube2014/pkg/server/flags"
@@ -34,7 +34,7 @@ func TestTheFlagsHaveTheOriginalsDefaults(t *testing.T) {
 		Authentication: genericoptions.AuthenticationOptions{Anonymous: true, WebhookCacheTTL: 2 * time.Minute, ServiceAccountLookup: true,
 			OIDC: genericoptions.OIDCOptions{Config: oidc.Config{UsernameClaim: "sub", RequiredClaims: map[string]string{}}}},
 		Authorization: genericoptions.AuthorizationOptions{Modes: util.StringList{"AlwaysAllow"}},
-		Kubelet:       KubeletOptions{client.KubeletConfig{Port: 10250, Timeout: time.Second}},
+		Kubelet:       KubeletOptions{kubeletclient.Config{Port: 10250, Timeout: time.Second}},
 		Controllers:   ControllerOptions{list: list{"*"}, EnableGarbageCollector: true},
 		Services:      ServiceOptions{nodePorts: "30000-32767"},
 		Parts: PartsOptions{Parts: []string{"apiserver"}, NodeStatusUpdateFrequency: 10 * time.Second, NodeMonitorPeriod: 5 * time.Second,

@@ -86,8 +86,8 @@ func (p *Proxy) watch(informers *informers.Informers) {
 	endpoints.OnDelete = p.shared.balancer.OnDelete
 	p.services = services.Store()
 	p.synced = []func() bool{
-		services.AddHandler(cache.OnAny(func(*corev1.Service) { p.wake() })),
-		informers.Endpoints().AddHandler(endpoints),
+		services.AddEventHandler(cache.OnAny(func(*corev1.Service) { p.wake() })),
+		informers.Endpoints().AddEventHandler(endpoints),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // BenchmarkSchedule chooses among 200 nodes with 25 pods each.
 func BenchmarkSchedule(b *testing.B) {
-	c := newCluster()
+	c := newSchedulerCache()
 	for n := range 200 {
 		c.setNode(makeNode(fmt.Sprint("n", n), having("64", "256Gi")))
 	}

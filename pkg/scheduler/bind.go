@@ -13,10 +13,10 @@ import (
 	clientv1 "kube2014/pkg/client/v1"
 )
 
-// settle binds the pod of a key to the node where it is assumed. When the answer is lost the pod
+// bindOne binds the pod of a key to the node where it is assumed. When the answer is lost the pod
 // stays assumed there, and the same is sent again: a binding that arrives late overcommits nothing.
-func (s *Scheduler) settle(ctx context.Context, key string) error {
-	if pod, node := s.cluster.unsettled(key); pod != nil {
+func (s *Scheduler) bindOne(ctx context.Context, key string) error {
+	if pod, node := s.cache.assumed(key); pod != nil {
 		return s.bind(ctx, pod, node)
 	}
 	return nil
@@ -41,8 +41,8 @@ func (s *Scheduler) bind(ctx context.Context, pod *corev1.Pod, node string) erro
 // placed notes that a pod is bound. Its kubelet may tell of it since that was asked for.
 func (s *Scheduler) placed(pod *corev1.Pod, node string, asked time.Time) {
 	key := cache.Key(pod)
-	s.cluster.settle(key, pod.UID)
-	s.waiting.remove(key)
+	s.cache.finishBinding(key, pod.UID)
+	s.unschedulablePods.remove(key)
 	record.At(asked, s.config.Recorder).Eventf(pod, corev1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", key, node)
 }
 
@@ -59,10 +59,10 @@ func (s *Scheduler) look(ctx context.Context, pod *corev1.Pod, node string, aske
 		s.placed(pod, node, asked)
 		return nil
 	}
-	s.cluster.unassume(key, pod.UID)
-	s.waiting.changed()
-	s.waiting.add(key, pod.UID, "", s.waiting.now())                 // by then the informer, which may be behind, has shown what is there
-	if gone || !s.isMine(current) || apierrors.IsConflict(refusal) { // as of a host port that another client took
+	s.cache.forget(key, pod.UID)
+	s.unschedulablePods.changed()
+	s.unschedulablePods.add(key, pod.UID, "", s.unschedulablePods.now()) // by then the informer, which may be behind, has shown what is there
+	if gone || !s.isMine(current) || apierrors.IsConflict(refusal) {     // as of a host port that another client took
 		return nil
 	}
 	return refusal

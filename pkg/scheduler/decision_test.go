@@ -146,7 +146,7 @@ func TestAFilterSaysWhyANodeIsNotOneForAPod(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster()
+			c := newSchedulerCache()
 			c.setNode(makeNode("n", test.node...))
 			for _, pod := range test.there {
 				c.setPod(pod)
@@ -166,7 +166,7 @@ func selecting(label, value string) func(*corev1.Pod) {
 
 func TestWhyAPodIsNotPlacedIsToldInTodaysWords(t *testing.T) {
 	t.Parallel()
-	c := newCluster()
+	c := newSchedulerCache()
 	pod := makePod("web", requesting("2", "2Gi"))
 	_, err := c.assume(pod, nil)
 	require.EqualError(t, err, "no nodes available to schedule pods")
@@ -201,7 +201,7 @@ func TestTheNodeWithTheHighestScoreIsChosen(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCluster()
+			c := newSchedulerCache()
 			for _, node := range test.nodes {
 				c.setNode(node)
 			}

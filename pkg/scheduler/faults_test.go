@@ -39,7 +39,7 @@ func loseAnswer(req *http.Request, next http.Handler) {
 func (b *bench) requireNoOvercommit() {
 	nodes, err := b.client.Nodes().List(b.t.Context(), metav1.ListOptions{})
 	require.NoError(b.t, err)
-	c := newCluster()
+	c := newSchedulerCache()
 	for _, node := range nodes.Items {
 		c.setNode(node)
 	}

@@ -90,7 +90,7 @@ type nodeInfo struct {
 }
 
 // count adds a pod to the sums, or with the sign -1 removes it.
-func (n *nodeInfo) count(p *counted, sign int) {
+func (n *nodeInfo) count(p *podState, sign int) {
 	n.held += sign
 	for _, port := range p.ports {
 		if n.ports[port] += sign; n.ports[port] == 0 {

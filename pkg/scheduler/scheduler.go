@@ -57,11 +57,11 @@ type Scheduler struct {
 	sets        *cache.SharedInformer[*appsv1.ReplicaSet]
 	synced      []func() bool
 
-	cluster  *cluster
-	queue    *workqueue.Queue // pods to place; one worker handles them in their order
-	bindings *workqueue.Queue // pods that are assumed on nodes
-	waiting  *waiting
-	started  atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
+	cache             *schedulerCache
+	queue             *workqueue.Queue // pods to place; one worker handles them in their order
+	bindings          *workqueue.Queue // pods that are assumed on nodes
+	unschedulablePods *unschedulablePods
+	started           atomic.Bool // before that pods are not queued: Run does that, in the order in which they came
 }
 
 // New returns a scheduler that has its handlers at the informers. They must be run by the caller.
@@ -69,15 +69,15 @@ func New(config Config) *Scheduler {
 	config.Name = cmp.Or(config.Name, corev1.DefaultSchedulerName)
 	i := config.Informers
 	s := &Scheduler{config: config, pods: i.Pods(), services: i.Services(), controllers: i.ReplicationControllers(), sets: i.ReplicaSets(),
-		cluster: newCluster(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
-	s.waiting = newWaiting(s.queue.Add)
+		cache: newSchedulerCache(), queue: workqueue.New("scheduler"), bindings: workqueue.New("scheduler: binding")}
+	s.unschedulablePods = newUnschedulablePods(s.queue.Add)
 	s.services.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.controllers.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	s.sets.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	nodes := cache.OnChange(s.nodeSeen)
-	nodes.OnDelete = func(node *corev1.Node) { s.cluster.removeNode(node.Name) }
-	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddHandler(nodes),
-		s.pods.AddHandler(cache.Handler[*corev1.Pod]{
+	nodes.OnDelete = func(node *corev1.Node) { s.cache.removeNode(node.Name) }
+	s.synced = []func() bool{s.services.HasSynced, s.controllers.HasSynced, s.sets.HasSynced, i.Nodes().AddEventHandler(nodes),
+		s.pods.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{
 			OnAdd: func(pod *corev1.Pod) { s.podSeen(nil, pod) }, OnUpdate: s.podSeen, OnDelete: s.podGone,
 		})}
 	return s
@@ -95,8 +95,8 @@ func (s *Scheduler) Run(ctx context.Context) {
 		}
 	}
 	var running sync.WaitGroup
-	running.Go(func() { s.bindings.Run(ctx, binders, s.around(s.settle)) })
-	s.queue.Run(ctx, 1, s.around(s.place))
+	running.Go(func() { s.bindings.Run(ctx, binders, s.around(s.bindOne)) })
+	s.queue.Run(ctx, 1, s.around(s.scheduleOne))
 	running.Wait()
 }
 
@@ -129,8 +129,8 @@ func (s *Scheduler) isMine(pod *corev1.Pod) bool {
 func (s *Scheduler) podSeen(old, pod *corev1.Pod) {
 	switch {
 	case pod.Spec.NodeName != "":
-		if s.cluster.setPod(pod) {
-			s.waiting.changed()
+		if s.cache.setPod(pod) {
+			s.unschedulablePods.changed()
 		}
 	case s.isMine(pod) && s.started.Load() && (old == nil || !reflect.DeepEqual(old.Spec, pod.Spec)): // the rest is what we wrote ourselves
 		s.queue.Add(cache.Key(pod))
@@ -139,27 +139,27 @@ func (s *Scheduler) podSeen(old, pod *corev1.Pod) {
 
 func (s *Scheduler) podGone(pod *corev1.Pod) {
 	key := cache.Key(pod)
-	s.waiting.remove(key)
-	if s.cluster.remove(key, pod.UID) || pod.Spec.NodeName != "" {
-		s.waiting.changed()
+	s.unschedulablePods.remove(key)
+	if s.cache.remove(key, pod.UID) || pod.Spec.NodeName != "" {
+		s.unschedulablePods.changed()
 	}
 }
 
 func (s *Scheduler) nodeSeen(node *corev1.Node) {
-	if s.cluster.setNode(node) {
-		s.waiting.changed()
+	if s.cache.setNode(node) {
+		s.unschedulablePods.changed()
 	}
 }
 
-// place chooses a node for the pod of a key, if it still needs one.
-func (s *Scheduler) place(ctx context.Context, key string) error {
+// scheduleOne chooses a node for the pod of a key, if it still needs one.
+func (s *Scheduler) scheduleOne(ctx context.Context, key string) error {
 	pod, exists := s.pods.Store().Get(key)
 	if !exists || !s.isMine(pod) {
-		s.waiting.remove(key)
+		s.unschedulablePods.remove(key)
 		return nil
 	}
-	since := s.waiting.now()
-	node, err := s.cluster.assume(pod, s.selectorsOf(pod))
+	since := s.unschedulablePods.now()
+	node, err := s.cache.assume(pod, s.selectorsOf(pod))
 	if err != nil {
 		return s.unschedulable(ctx, pod, err.Error(), since)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/util"
 )
 
 // SharedInformer has a copy of the objects of a kind, and calls any number of handlers for changes.
@@ -47,9 +48,9 @@ func (s *SharedInformer[T]) Version() string {
 	return s.version
 }
 
-// AddHandler adds a handler. It gets the present objects, and then all changes. The function that
-// AddHandler returns reports whether the handler has got all objects of the first list.
-func (s *SharedInformer[T]) AddHandler(handler Handler[T]) (hasSynced func() bool) {
+// AddEventHandler adds a handler. It gets the present objects, and then all changes. The function that
+// AddEventHandler returns reports whether the handler has got all objects of the first list.
+func (s *SharedInformer[T]) AddEventHandler(handler ResourceEventHandler[T]) (hasSynced func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	added := newListener(handler)
@@ -169,4 +170,20 @@ func (s *SharedInformer[T]) removeLocked(object T) {
 	if _, existed := s.store.remove(key); existed {
 		s.distribute(key, delta[T]{old: object, hasOld: true})
 	}
+}
+
+// syncPoll is the period in which WaitForSync calls its functions.
+const syncPoll = 50 * time.Millisecond
+
+// WaitForSync waits until all functions, such as SharedInformer.HasSynced, return true. It returns
+// false if the context ends first.
+func WaitForSync(ctx context.Context, hasSynced ...func() bool) bool {
+	for _, synced := range hasSynced {
+		for !synced() {
+			if !util.Sleep(ctx, syncPoll) {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -49,8 +49,8 @@ func (h *told) take() []string {
 	return lines
 }
 
-func (h *told) handler() cache.Handler[*corev1.Pod] {
-	return cache.Handler[*corev1.Pod]{
+func (h *told) handler() cache.ResourceEventHandler[*corev1.Pod] {
+	return cache.ResourceEventHandler[*corev1.Pod]{
 		OnAdd:    func(pod *corev1.Pod) { h.note("add %s", pod.Name) },
 		OnUpdate: func(old, pod *corev1.Pod) { h.note("update %s %s → %s", pod.Name, old.Labels["a"], pod.Labels["a"]) },
 		OnDelete: func(pod *corev1.Pod) { h.note("delete %s", pod.Name) },
@@ -70,7 +70,7 @@ func observe(t *testing.T, resync time.Duration) *observed {
 	server := servertest.Start(t)
 	o := &observed{server, t, server.Client(t, "test"), nil, &told{}}
 	o.informer = cache.NewSharedInformer("pods", o.client.Pods().Everywhere(), resync)
-	o.informer.AddHandler(o.told.handler())
+	o.informer.AddEventHandler(o.told.handler())
 	return o
 }
 
@@ -145,7 +145,7 @@ func TestAHandlerThatComesLaterIsToldOfWhatIsThere(t *testing.T) {
 		go o.informer.Run(t.Context())
 		synctest.Wait()
 		later := &told{}
-		hasSynced := o.informer.AddHandler(later.handler())
+		hasSynced := o.informer.AddEventHandler(later.handler())
 		synctest.Wait()
 		assert.Equal(t, []string{"add a"}, later.take())
 		assert.True(t, hasSynced())
@@ -158,7 +158,7 @@ func TestAHandlerHasSyncedWhenItWasToldOfTheFirstList(t *testing.T) {
 		o := observe(t, 0)
 		o.create("a", "b")
 		goOn := make(chan struct{})
-		hasSynced := o.informer.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: func(*corev1.Pod) { <-goOn }})
+		hasSynced := o.informer.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{OnAdd: func(*corev1.Pod) { <-goOn }})
 		go o.informer.Run(t.Context())
 		synctest.Wait()
 		assert.True(t, o.informer.HasSynced())
@@ -176,7 +176,7 @@ func TestASlowHandlerIsToldTheNewestStateAndHoldsUpNobody(t *testing.T) {
 		o := observe(t, 0)
 		slow, goOn := &told{}, make(chan struct{})
 		handler := slow.handler()
-		o.informer.AddHandler(cache.Handler[*corev1.Pod]{
+		o.informer.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{
 			OnAdd:    func(pod *corev1.Pod) { <-goOn; handler.OnAdd(pod) },
 			OnUpdate: handler.OnUpdate,
 			OnDelete: handler.OnDelete,
@@ -206,7 +206,7 @@ func TestAHandlerThatPanicsIsToldTheNextChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := observe(t, 0)
 		var added []string
-		o.informer.AddHandler(cache.Handler[*corev1.Pod]{OnAdd: func(pod *corev1.Pod) {
+		o.informer.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{OnAdd: func(pod *corev1.Pod) {
 			added = append(added, pod.Name)
 			panic("a handler's own mistake")
 		}})
@@ -432,7 +432,7 @@ func TestAnInformerConvergesAfterRandomFaults(t *testing.T) {
 func (o *observed) copyByHandler() func() map[string]string {
 	var mu sync.Mutex
 	pods := map[string]*corev1.Pod{}
-	o.informer.AddHandler(cache.Handler[*corev1.Pod]{
+	o.informer.AddEventHandler(cache.ResourceEventHandler[*corev1.Pod]{
 		OnAdd: func(pod *corev1.Pod) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -487,7 +487,7 @@ func TestASelectionIsListedAndWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := observe(t, 0)
 		chosen, told := cache.NewSharedInformer("chosen pods", cache.Select[*corev1.Pod](o.client.Pods(), "a=1", "metadata.name!=b"), 0), &told{}
-		chosen.AddHandler(told.handler())
+		chosen.AddEventHandler(told.handler())
 		o.create("a", "b", "c")
 		o.label("a", "1")
 		o.label("b", "1")

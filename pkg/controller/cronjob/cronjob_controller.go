@@ -21,9 +21,6 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Config is what a CronJobController needs.
-type Config = controller.Config
-
 var controllerKind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 
 // CronJobController gives each cron job a job at each of its times. The time is in the job's name, so
@@ -36,12 +33,12 @@ type CronJobController struct {
 
 // NewCronJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
-func NewCronJobController(config Config) *CronJobController {
+func NewCronJobController(config controller.Config) *CronJobController {
 	c := &CronJobController{cronJobs: config.Informers.CronJobs(), jobs: config.Informers.Jobs()}
 	c.Loop = controller.NewLoop(config, "cronjob_controller", c.sync)
 	c.jobs.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	// In a resync, the events of the last sync would be told again.
-	controller.Handle(c.Loop, c.cronJobs, controller.WithoutResyncs(cache.Handler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen}))
+	controller.Handle(c.Loop, c.cronJobs, controller.WithoutResyncs(cache.ResourceEventHandler[*batchv1.CronJob]{OnAdd: c.seen, OnUpdate: c.changed, OnDelete: c.seen}))
 	controller.Handle(c.Loop, c.jobs, controller.WithoutResyncs(controller.Handler(c.Queue, controller.KeyOfOwner[*batchv1.Job](controllerKind))))
 	return c
 }
@@ -163,7 +160,7 @@ func (c *CronJobController) updateStatus(
 	if err != nil {
 		return false, controller.OrStale(err)
 	}
-	return true, cache.Await(ctx, c.cronJobs.Shows(written))
+	return true, controller.Await(ctx, controller.Shows(c.cronJobs, written))
 }
 
 // cleanUp deletes the oldest finished jobs, all but the last ones.
@@ -193,7 +190,7 @@ func (c *CronJobController) cleanUp(ctx context.Context, cronJob *batchv1.CronJo
 
 // deleteJobs deletes jobs; their pods are garbage then.
 func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.CronJob, jobs []*batchv1.Job) error {
-	_, err := controller.EachUnlessRefused(ctx, jobs, func(job *batchv1.Job) (cache.Expectation, error) {
+	_, err := controller.EachUnlessRefused(ctx, jobs, func(job *batchv1.Job) (controller.Expectation, error) {
 		err := c.Client.In(job.Namespace).Jobs().Delete(ctx, job.Name, metav1.DeleteOptions{
 			PropagationPolicy: new(metav1.DeletePropagationBackground),
 			Preconditions:     metav1.NewUIDPreconditions(string(job.UID))})
@@ -205,7 +202,7 @@ func (c *CronJobController) deleteJobs(ctx context.Context, cronJob *batchv1.Cro
 		case clientv1.IsRefusal(err):
 			c.Recorder.Eventf(cronJob, corev1.EventTypeWarning, "FailedDelete", "Deleted job: %s", err)
 		}
-		return c.jobs.ShowsDeleted(job), err
+		return controller.ShowsDeleted(c.jobs, job), err
 	})
 	return err
 }

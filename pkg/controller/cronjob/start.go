@@ -154,7 +154,7 @@ func (c *CronJobController) create(
 	if err != nil {
 		return false, controller.OrStale(err)
 	}
-	if err := cache.Await(ctx, c.jobs.Shows(job)); err != nil {
+	if err := controller.Await(ctx, controller.Shows(c.jobs, job)); err != nil {
 		return false, err
 	}
 	return c.observe(ctx, cronJob, append(jobs, job))

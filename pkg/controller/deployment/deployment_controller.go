@@ -13,9 +13,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a DeploymentController needs.
-type Config = controller.Config
-
 // DeploymentController gives each deployment the replica sets that it wants.
 //
 // The copies only tell that there is something to do. What is done is decided on what the server has: the deployment, and
@@ -27,7 +24,7 @@ type DeploymentController struct {
 }
 
 // NewDeploymentController returns a controller that has its handlers at the informers. They must be run by the caller.
-func NewDeploymentController(config Config) *DeploymentController {
+func NewDeploymentController(config controller.Config) *DeploymentController {
 	c := &DeploymentController{deployments: config.Informers.Deployments(), sets: config.Informers.ReplicaSets()}
 	c.Loop = controller.NewLoop(config, "deployment_controller", c.sync)
 	c.deployments.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
 )
@@ -18,9 +17,9 @@ import (
 // that.
 func (c *DeploymentController) do(ctx context.Context, r *rollout) error {
 	sets := c.Client.In(r.d.Namespace).ReplicaSets()
-	_, err := controller.Each(ctx, r.plan(), func(change change) (cache.Expectation, error) {
+	_, err := controller.Each(ctx, r.plan(), func(change change) (controller.Expectation, error) {
 		if change.to == nil {
-			return c.sets.ShowsDeleted(change.from), sets.Delete(ctx, change.from.Name, deletion(change.from))
+			return controller.ShowsDeleted(c.sets, change.from), sets.Delete(ctx, change.from.Name, deletion(change.from))
 		}
 		written, err := change.to, error(nil)
 		if change.from.UID == "" {
@@ -32,7 +31,7 @@ func (c *DeploymentController) do(ctx context.Context, r *rollout) error {
 			return nil, err
 		}
 		c.tellScaled(r.d, change)
-		return c.sets.Shows(written), nil
+		return controller.Shows(c.sets, written), nil
 	})
 	return controller.OrStale(err)
 }

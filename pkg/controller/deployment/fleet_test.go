@@ -49,7 +49,7 @@ func (f *fleet) run(ctx context.Context) {
 	shared := informers.New(f.client, 0)
 	f.sets = shared.ReplicaSets()
 	add := func(set *appsv1.ReplicaSet) { f.queue.Add(cache.Key(set)) }
-	synced := f.sets.AddHandler(cache.Handler[*appsv1.ReplicaSet]{OnAdd: add, OnUpdate: func(_, set *appsv1.ReplicaSet) { add(set) },
+	synced := f.sets.AddEventHandler(cache.ResourceEventHandler[*appsv1.ReplicaSet]{OnAdd: add, OnUpdate: func(_, set *appsv1.ReplicaSet) { add(set) },
 		OnDelete: func(set *appsv1.ReplicaSet) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

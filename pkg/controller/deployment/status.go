@@ -48,7 +48,7 @@ func (c *DeploymentController) updateStatus(ctx context.Context, r *rollout) err
 	if err != nil {
 		return controller.OrStale(err)
 	}
-	return cache.Await(ctx, c.deployments.Shows(written))
+	return controller.Await(ctx, controller.Shows(c.deployments, written))
 }
 
 // counts returns the status of a deployment with the numbers of now, and the conditions of before.

@@ -27,9 +27,6 @@ const (
 	endpointsPause = 100 * time.Millisecond
 )
 
-// Config is what an EndpointController needs, but the Recorder.
-type Config = controller.Config
-
 // EndpointController keeps the endpoints of services with a selector up to date with their pods. It
 // may run beside the server's own sync of endpoints, which ignores endpoints with the label of the
 // controller. The controller leaves to the server what today's API cannot express: endpoints at
@@ -43,7 +40,7 @@ type EndpointController struct {
 
 // NewEndpointController returns a controller that has its handlers at the informers. They must be
 // run by the caller.
-func NewEndpointController(config Config) *EndpointController {
+func NewEndpointController(config controller.Config) *EndpointController {
 	i := config.Informers
 	e := &EndpointController{services: i.Services().Store(), pods: i.Pods().Store(), endpoints: i.Endpoints().Store()}
 	e.Loop = controller.NewLoop(config, "endpoint controller", e.sync)

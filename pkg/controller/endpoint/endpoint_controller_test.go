@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/client/informers"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/util/workqueue"
 
 	"kube2014/pkg/master/controllertest"
@@ -424,7 +425,7 @@ func TestTheWorkOnEndpointsCanBeTraced(t *testing.T) {
 		b.service(webService())
 		objects := informers.New(b.API, 0)
 		keys := make(chan string, 10)
-		e := NewEndpointController(Config{Client: b.API, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
+		e := NewEndpointController(controller.Config{Client: b.API, Informers: objects, Around: func(sync workqueue.Sync) workqueue.Sync {
 			return func(ctx context.Context, key string) error { keys <- key; return sync(ctx, key) }
 		}})
 		ctx, cancel := context.WithCancel(t.Context())

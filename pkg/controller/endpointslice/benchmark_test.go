@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 
 	"kube2014/pkg/master/controllertest"
@@ -33,7 +34,7 @@ func Benchmark5000PodsBecomeReady(b *testing.B) {
 			}
 			next.ServeHTTP(w, req)
 		})
-		config := Config{Client: server.Client(b, "controller"), Informers: informers.New(server.Client(b, "informers"), 10*time.Second), Recorder: bench}
+		config := controller.Config{Client: server.Client(b, "controller"), Informers: informers.New(server.Client(b, "informers"), 10*time.Second), Recorder: bench}
 		controller := NewEndpointSliceController(config)
 		servertest.Run(b, func(ctx context.Context) {
 			config.Informers.Run(ctx)

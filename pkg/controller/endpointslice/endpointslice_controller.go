@@ -40,7 +40,7 @@ type EndpointSliceController struct {
 }
 
 // NewEndpointSliceController returns a controller that has its handlers at the informers. They must be run by the caller.
-func NewEndpointSliceController(config Config) *EndpointSliceController {
+func NewEndpointSliceController(config controller.Config) *EndpointSliceController {
 	i := config.Informers
 	e := &EndpointSliceController{services: i.Services().Store(), pods: i.Pods().Store(), nodes: i.Nodes().Store(), slices: i.EndpointSlices()}
 	e.Loop = controller.NewLoop(config, "endpoint slice controller", e.sync)
@@ -139,9 +139,9 @@ func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Ser
 		}
 	}
 	todo := slices.Concat(p.create, p.update, p.remove)
-	_, err := controller.Each(ctx, todo, func(slice *discoveryv1.EndpointSlice) (cache.Expectation, error) {
+	_, err := controller.Each(ctx, todo, func(slice *discoveryv1.EndpointSlice) (controller.Expectation, error) {
 		if slices.Contains(p.remove, slice) {
-			return e.slices.ShowsDeleted(slice), client.Delete(ctx, slice.Name, metav1.DeleteOptions{
+			return controller.ShowsDeleted(e.slices, slice), client.Delete(ctx, slice.Name, metav1.DeleteOptions{
 				Preconditions: &metav1.Preconditions{UID: &slice.UID, ResourceVersion: &slice.ResourceVersion}})
 		}
 		write := client.Update
@@ -149,7 +149,7 @@ func (e *EndpointSliceController) write(ctx context.Context, service *corev1.Ser
 			write = client.Create
 		}
 		written, err := write(ctx, slice)
-		return e.slices.Shows(written), err
+		return controller.Shows(e.slices, written), err
 	})
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kube2014/pkg/client/informers"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/controller/endpoint"
 	"kube2014/pkg/master/servertest"
 	"kube2014/pkg/util/workqueue"
@@ -43,8 +44,8 @@ func (b *podBench) run() (stop func()) {
 // runEndpoints runs the controllers of endpoints, and of their slices.
 func (b *podBench) runEndpoints() {
 	client, shared := b.Client(b.T, "others"), informers.New(b.Client(b.T, "informers of others"), 10*time.Second)
-	endpoints := endpoint.NewEndpointController(endpoint.Config{Client: client, Informers: shared})
-	mirroring := NewMirroringController(Config{Client: client, Informers: shared})
+	endpoints := endpoint.NewEndpointController(controller.Config{Client: client, Informers: shared})
+	mirroring := NewMirroringController(controller.Config{Client: client, Informers: shared})
 	servertest.Run(b.T, func(ctx context.Context) {
 		shared.Run(ctx)
 		go endpoints.Run(ctx, 2)
@@ -676,7 +677,7 @@ func TestTheWorkOnSlicesCanBeTraced(t *testing.T) {
 	inPodBubble(t, func(t *testing.T, b *podBench) {
 		b.create(web())
 		keys := make(chan string, 10)
-		config := Config{Client: b.API, Informers: informers.New(b.API, 0), Around: func(sync workqueue.Sync) workqueue.Sync {
+		config := controller.Config{Client: b.API, Informers: informers.New(b.API, 0), Around: func(sync workqueue.Sync) workqueue.Sync {
 			return func(ctx context.Context, key string) error { keys <- key; return sync(ctx, key) }
 		}}
 		controller := NewEndpointSliceController(config)

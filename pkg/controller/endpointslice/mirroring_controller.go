@@ -31,9 +31,6 @@ const (
 	ofService = "service" // the index of slices by the keys of their services
 )
 
-// Config is what a MirroringController, without the Recorder, or an EndpointSliceController needs.
-type Config = controller.Config
-
 // MirroringController keeps slices that say what the endpoints of a service say. It deletes its own once there is one of a
 // controller of pods or of today's mirroring controller, or one with the name of the service. Until then a proxy that sees
 // both uses each address once. Its work can be repeated, also by several controllers at once.
@@ -44,7 +41,7 @@ type MirroringController struct {
 }
 
 // NewMirroringController returns a controller that has its handlers at the informers. They must be run by the caller.
-func NewMirroringController(config Config) *MirroringController {
+func NewMirroringController(config controller.Config) *MirroringController {
 	i := config.Informers
 	m := &MirroringController{endpoints: i.Endpoints().Store(), slices: i.EndpointSlices().Store()}
 	m.Loop = controller.NewLoop(config, "endpoint slice mirroring controller", m.sync)

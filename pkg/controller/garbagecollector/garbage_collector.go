@@ -22,9 +22,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a GarbageCollector needs.
-type Config = controller.Config
-
 // GarbageCollector deletes what has lost its owners. It follows the metadata of all objects. Before it deletes or changes
 // an object, it asks the server for that and for its owners. Its work can be interrupted at any moment and repeated, also
 // by several collectors at once. It does not wait for the objects of other servers, but for a while before it lets orphans free.
@@ -36,7 +33,7 @@ type GarbageCollector struct {
 }
 
 // NewGarbageCollector returns a collector.
-func NewGarbageCollector(config Config) *GarbageCollector {
+func NewGarbageCollector(config controller.Config) *GarbageCollector {
 	gc := &GarbageCollector{graph: newGraph(), monitors: monitors{all: map[schema.GroupVersionResource]*resource{}},
 		absent: utilcache.NewLRUExpireCache(maxAbsent)}
 	gc.Loop = controller.NewLoop(config, "garbage collector", gc.sync)

@@ -22,6 +22,7 @@ import (
 
 	"kube2014/pkg/api"
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 	"kube2014/pkg/storage"
 )
@@ -57,7 +58,7 @@ func (b *bench) Eventf(about clientv1.Object, eventType, reason, message string,
 
 // run runs a collector until the function that it returns is called.
 func (b *bench) run() (stop func()) {
-	gc := NewGarbageCollector(Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: b.Resources})
+	gc := NewGarbageCollector(controller.Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: b.Resources})
 	return servertest.Run(b.t, func(ctx context.Context) { gc.Run(ctx, 2) })
 }
 
@@ -131,7 +132,7 @@ func TestObjectsOfOtherServersAreFollowedButNotWaitedFor(t *testing.T) {
 		others := append(slices.DeleteFunc(slices.Clone(b.Resources()), func(r metav1.APIResource) bool { return !isMap(r) }),
 			metav1.APIResource{Group: "example.com", Version: "v1", Name: "things", Kind: "Thing", Verbs: metav1.Verbs{"delete", "list"}}) // its server is away
 		require.Len(t, others, 2)
-		gc := NewGarbageCollector(Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() ([]metav1.APIResource, []schema.GroupVersion) { return others, nil }})
+		gc := NewGarbageCollector(controller.Config{Client: b.Client(t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours }, Others: func() ([]metav1.APIResource, []schema.GroupVersion) { return others, nil }})
 		servertest.Run(t, func(ctx context.Context) { gc.Run(ctx, 2) })
 		a := b.create("a")
 		b.create("child", refTo(a))
@@ -154,7 +155,7 @@ func (b *bench) runWithOthers(says func() bool) *GarbageCollector {
 	all := b.Resources()
 	ours := slices.DeleteFunc(slices.Clone(all), isMap)
 	others := []metav1.APIResource{all[slices.IndexFunc(all, isMap)]}
-	gc := NewGarbageCollector(Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours },
+	gc := NewGarbageCollector(controller.Config{Client: b.Client(b.t, "collector"), Recorder: b, Resources: func() []metav1.APIResource { return ours },
 		Others: func() ([]metav1.APIResource, []schema.GroupVersion) {
 			if !says() {
 				return nil, []schema.GroupVersion{{Version: "v1"}}

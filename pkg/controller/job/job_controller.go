@@ -31,9 +31,6 @@ import (
 // they are listed. It mostly does: finalizers are removed first, and that makes the copy newer. The
 // server takes the next status only if this one is still the last.
 
-// Config is what a JobController needs.
-type Config = controller.Config
-
 const (
 	// burstPods is how many pods a sync creates, deletes or counts at most. It also bounds the status.
 	burstPods = 500
@@ -52,10 +49,12 @@ type JobController struct {
 
 // NewJobController returns a controller that has its handlers at the informers. They must be run by
 // the caller.
-func NewJobController(config Config) *JobController {
+func NewJobController(config controller.Config) *JobController {
 	c := &JobController{jobs: config.Informers.Jobs(), pods: config.Informers.Pods()}
 	c.Loop = controller.NewLoop(config, "job_controller", c.sync)
 	c.pods.Store().AddIndex(ownerIndex, ownerKey)
+	c.pods.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
+	c.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
 	c.jobs.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	jobs := cache.OnChange(func(job *batchv1.Job) { c.Queue.Add(cache.Key(job)) })
 	jobs.OnDelete = func(job *batchv1.Job) {
@@ -64,7 +63,7 @@ func NewJobController(config Config) *JobController {
 		c.Queue.Add(cache.Key(job))
 	}
 	controller.Handle(c.Loop, c.jobs, jobs)
-	controller.Handle(c.Loop, c.pods, cache.Handler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.queueOwner})
+	controller.Handle(c.Loop, c.pods, cache.ResourceEventHandler[*corev1.Pod]{OnAdd: c.podSeen, OnUpdate: c.podChanged, OnDelete: c.queueOwner})
 	return c
 }
 
@@ -106,11 +105,6 @@ func (c *JobController) podSeen(pod *corev1.Pod) {
 			c.Queue.Add(cache.Key(job))
 		}
 	}
-}
-
-// podsOf returns the pods that a job controls in the copy.
-func (c *JobController) podsOf(job *batchv1.Job) []*corev1.Pod {
-	return ownOf(job, c.pods.Store().ByIndex(ownerIndex, cache.Key(job)))
 }
 
 // ownOf returns those of some pods that a job controls. It takes the slice.
@@ -170,7 +164,7 @@ func (c *JobController) syncJob(ctx context.Context, job *batchv1.Job) (acted bo
 	case isManagedElsewhere(job):
 		return false, nil
 	case finished(job) != nil || job.DeletionTimestamp != nil: // nothing is counted any more
-		return c.release(ctx, slices.DeleteFunc(c.podsOf(job), func(pod *corev1.Pod) bool { return !isTracked(pod) }))
+		return c.release(ctx, slices.DeleteFunc(controller.OwnedBy(c.pods.Store(), job), func(pod *corev1.Pod) bool { return !isTracked(pod) }))
 	case field != "":
 		if _, told := c.refused.LoadOrStore(job.UID, true); !told {
 			c.Recorder.Eventf(job, corev1.EventTypeWarning, "Unsupported",
@@ -187,7 +181,7 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 		return acted, err
 	}
 	version := c.pods.Version() // before the pods are read
-	v := newView(job, c.podsOf(job), time.Now())
+	v := newView(job, controller.OwnedBy(c.pods.Store(), job), time.Now())
 	if len(v.counted) > 0 {
 		return c.release(ctx, v.counted)
 	}
@@ -216,7 +210,7 @@ func (c *JobController) step(ctx context.Context, job *batchv1.Job) (acted bool,
 	if len(surplus) > 0 {
 		return c.deletePods(ctx, v, surplus)
 	}
-	return controller.Each(ctx, c.newPods(job, missing), func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.Each(ctx, c.newPods(job, missing), func(pod *corev1.Pod) (controller.Expectation, error) {
 		return c.createPod(ctx, job, pod)
 	})
 }
@@ -232,5 +226,5 @@ func (c *JobController) updateStatus(ctx context.Context, v *view) error {
 	if event := v.event; event.reason != "" {
 		c.Recorder.Eventf(written, event.kind, event.reason, "%s", event.message)
 	}
-	return cache.Await(ctx, c.jobs.Shows(written))
+	return controller.Await(ctx, controller.Shows(c.jobs, written))
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,24 +29,19 @@ func (c *JobController) claim(ctx context.Context, job *batchv1.Job) (acted bool
 	if err != nil {
 		return false, err
 	}
+	counts := func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil || metav1.GetControllerOfNoCopy(pod) != nil
+	}
 	selects := func(pod *corev1.Pod) bool { return selector.Matches(labels.Set(pod.Labels)) }
-	strangers := slices.DeleteFunc(c.podsOf(job), selects)
-	orphans := slices.DeleteFunc(c.pods.Store().ByIndex(ownerIndex, cache.KeyOf(job.Namespace, "")), func(pod *corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || !selects(pod)
-	})
-	if len(orphans)+len(strangers) == 0 {
+	owners := controller.Claims(c.pods.Store(), job, controllerKind, counts, selects)
+	if len(owners) == 0 {
 		return false, nil
 	}
 	if err := controller.ConfirmVersion(ctx, c.Client.In(job.Namespace).Jobs(), job); err != nil {
 		return false, err
 	}
-	return controller.Each(ctx, slices.Concat(orphans, strangers), func(pod *corev1.Pod) (cache.Expectation, error) {
-		owners := controller.WithoutOwner(pod.OwnerReferences, job.UID)
-		isOrphan := metav1.GetControllerOfNoCopy(pod) == nil
-		if isOrphan {
-			owners = append(owners, *metav1.NewControllerRef(job, controllerKind))
-		}
-		return c.patchPod(ctx, pod, owners, isOrphan)
+	return controller.Each(ctx, slices.Collect(maps.Keys(owners)), func(pod *corev1.Pod) (controller.Expectation, error) {
+		return c.patchPod(ctx, pod, owners[pod], metav1.GetControllerOfNoCopy(pod) == nil)
 	})
 }
 
@@ -54,7 +50,7 @@ var controllerKind = batchv1.SchemeGroupVersion.WithKind("Job")
 // patchPod gives a pod other owners, and the finalizer or not, if the cache has its newest version.
 func (c *JobController) patchPod(
 	ctx context.Context, pod *corev1.Pod, owners []metav1.OwnerReference, track bool,
-) (cache.Expectation, error) {
+) (controller.Expectation, error) {
 	finalizers := slices.DeleteFunc(slices.Clone(pod.Finalizers), func(name string) bool { return name == tracker })
 	if track {
 		finalizers = append(finalizers, tracker)
@@ -74,7 +70,7 @@ func (c *JobController) patchPod(
 
 // release removes the finalizers of pods that are counted, or that nobody counts.
 func (c *JobController) release(ctx context.Context, pods []*corev1.Pod) (acted bool, err error) {
-	return controller.Each(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.Each(ctx, pods, func(pod *corev1.Pod) (controller.Expectation, error) {
 		return c.patchPod(ctx, pod, pod.OwnerReferences, false)
 	})
 }
@@ -102,7 +98,7 @@ func (c *JobController) releaseOrphans(ctx context.Context, key string) (acted b
 }
 
 // createPod creates a pod. If its name is taken, it waits until the copy shows that.
-func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) (cache.Expectation, error) {
+func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *corev1.Pod) (controller.Expectation, error) {
 	if current, _ := c.jobs.Store().Get(cache.Key(job)); current != job { // it may want something else now
 		return nil, controller.ErrStale
 	}
@@ -122,13 +118,13 @@ func (c *JobController) createPod(ctx context.Context, job *batchv1.Job, pod *co
 		return nil, controller.OrStale(err)
 	}
 	c.unsettled.Delete(job.UID)
-	return c.pods.Shows(created), nil
+	return controller.Shows(c.pods, created), nil
 }
 
 // deletePods deletes active pods. Those of a job that ends keep their finalizers until they are
 // counted; the others have not failed, and do not count.
 func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.Pod) (acted bool, err error) {
-	return controller.EachUnlessRefused(ctx, pods, func(pod *corev1.Pod) (cache.Expectation, error) {
+	return controller.EachUnlessRefused(ctx, pods, func(pod *corev1.Pod) (controller.Expectation, error) {
 		if v.ending == nil && isTracked(pod) {
 			if _, err := c.patchPod(ctx, pod, pod.OwnerReferences, false); err != nil {
 				return nil, err
@@ -146,7 +142,7 @@ func (c *JobController) deletePods(ctx context.Context, v *view, pods []*corev1.
 			}
 			return nil, err
 		}
-		return c.pods.ShowsDeleted(pod), nil
+		return controller.ShowsDeleted(c.pods, pod), nil
 	})
 }
 
@@ -166,5 +162,5 @@ func (c *JobController) expire(ctx context.Context, job *batchv1.Job) (acted boo
 	if err != nil {
 		return false, controller.OrStale(err)
 	}
-	return true, cache.Await(ctx, c.jobs.ShowsDeleted(job))
+	return true, controller.Await(ctx, controller.ShowsDeleted(c.jobs, job))
 }

@@ -52,7 +52,7 @@ func NewNamespaceController(config Config) *NamespaceController {
 	n := &NamespaceController{grace: config.Grace}
 	n.Loop = controller.NewLoop(controller.Config{Client: config.Client, Resources: config.Resources, Others: config.Others, Around: config.Around},
 		"namespace controller", n.sync)
-	controller.Handle(n.Loop, config.Informers.Namespaces(), cache.Handler[*corev1.Namespace]{
+	controller.Handle(n.Loop, config.Informers.Namespaces(), cache.ResourceEventHandler[*corev1.Namespace]{
 		OnAdd: n.changed, OnUpdate: func(old, namespace *corev1.Namespace) {
 			if old.DeletionTimestamp == nil || old == namespace { // its own changes of the status are no reason to look again
 				n.changed(namespace)

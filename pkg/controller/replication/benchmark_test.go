@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kube2014/pkg/client/informers"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/controller/replication"
 	"kube2014/pkg/master/controllertest"
 )
@@ -39,12 +40,12 @@ func BenchmarkTenReplicaSetsGet5000Pods(b *testing.B) {
 	})
 }
 
-func benchmark(b *testing.B, newManager func(replication.Config) *replication.ReplicationManager, create func(*replicationBench), isDone func(*replicationBench) bool) {
+func benchmark(b *testing.B, newManager func(controller.Config) *replication.ReplicationManager, create func(*replicationBench), isDone func(*replicationBench) bool) {
 	for b.Loop() {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 		bench := &replicationBench{Bench: controllertest.New(b)}
 		shared := informers.New(bench.API, 0)
-		manager := newManager(replication.Config{Client: bench.API, Informers: shared, Recorder: bench})
+		manager := newManager(controller.Config{Client: bench.API, Informers: shared, Recorder: bench})
 		shared.Run(ctx)
 		create(bench)
 		ended := make(chan struct{})

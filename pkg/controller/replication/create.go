@@ -74,7 +74,7 @@ func (m *ReplicationManager) freeNames(s *set, count int) (names []string) {
 // createPods creates the pods of names, one after the other, until the server refuses one or the
 // object wants something else.
 func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []string) error {
-	var expected []cache.Expectation
+	var expected []controller.Expectation
 	var failed error
 	for _, name := range names {
 		if err := m.lookAhead(s); err != nil {
@@ -83,7 +83,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 		}
 		pod, err := m.createPod(ctx, s, name)
 		if pod != nil {
-			expected = append(expected, m.pods.Shows(pod))
+			expected = append(expected, controller.Shows(m.pods, pod))
 		}
 		if err != nil {
 			failed = err
@@ -92,7 +92,7 @@ func (m *ReplicationManager) createPods(ctx context.Context, s *set, names []str
 			break
 		}
 	}
-	if err := cache.Await(ctx, expected...); err != nil {
+	if err := controller.Await(ctx, expected...); err != nil {
 		return err
 	}
 	if failed == nil {

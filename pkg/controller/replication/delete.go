@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kube2014/pkg/client/cache"
 	clientv1 "kube2014/pkg/client/v1"
 	"kube2014/pkg/controller"
 	"kube2014/pkg/util/pods"
@@ -21,11 +20,11 @@ import (
 
 // deletePods deletes pods of an object, one after the other, but those that the server refuses to delete.
 func (m *ReplicationManager) deletePods(ctx context.Context, s *set, surplus []*corev1.Pod) error {
-	_, err := controller.EachUnlessRefused(ctx, surplus, func(pod *corev1.Pod) (cache.Expectation, error) {
+	_, err := controller.EachUnlessRefused(ctx, surplus, func(pod *corev1.Pod) (controller.Expectation, error) {
 		if err := m.lookAhead(s); err != nil {
 			return nil, err
 		}
-		return m.pods.ShowsDeleted(pod), m.deletePod(ctx, s, pod)
+		return controller.ShowsDeleted(m.pods, pod), m.deletePod(ctx, s, pod)
 	})
 	return err
 }
@@ -59,7 +58,7 @@ func (m *ReplicationManager) victims(s *set, active []*corev1.Pod, count int) []
 func (m *ReplicationManager) crowds(s *set) map[string]int {
 	crowds := map[string]int{}
 	owner := metav1.GetControllerOfNoCopy(s)
-	for _, other := range m.kind.cachedIn(s.GetNamespace()) {
+	for _, other := range m.adapter.cachedIn(s.GetNamespace()) {
 		if other.GetUID() != s.GetUID() && (owner == nil || !isControlledBy(other, owner)) {
 			continue
 		}

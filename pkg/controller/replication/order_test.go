@@ -135,10 +135,10 @@ func TestAControllerWithoutASelectorSelectsNothing(t *testing.T) {
 	t.Parallel()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
 	shared := informers.New(clientv1.New(""), 0)
-	sets := []*set{replicationControllers(nil, shared).(kindOf[*corev1.ReplicationController]).view(&corev1.ReplicationController{})}
+	sets := []*set{replicationControllers(nil, shared).(adapterOf[*corev1.ReplicationController]).view(&corev1.ReplicationController{})}
 	for _, selector := range []*metav1.LabelSelector{nil, {}, {MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Resembles"}}}} {
 		rs := &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: selector}}
-		sets = append(sets, replicaSets(nil, shared).(kindOf[*appsv1.ReplicaSet]).view(rs))
+		sets = append(sets, replicaSets(nil, shared).(adapterOf[*appsv1.ReplicaSet]).view(rs))
 	}
 	for _, s := range sets {
 		assert.False(t, s.selects(pod))

@@ -17,9 +17,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a ReplicationManager needs.
-type Config = controller.Config
-
 const (
 	// statusPause is the time from a change of a pod that only the status tells of until that is written, together
 	// with what has changed meanwhile: many pods become ready at about the same time.
@@ -33,7 +30,7 @@ const (
 // ReplicationManager gives each replication controller, or each replica set, as many pods as it wants.
 type ReplicationManager struct {
 	*controller.Loop
-	kind           kind
+	adapter        adapter
 	pods           *cache.SharedInformer[*corev1.Pod]
 	ownerNameIndex string // the name of an index of the pods: namespace and name of their controllers of this kind
 	keyOfOwner     cache.IndexFunc[*corev1.Pod]
@@ -42,24 +39,24 @@ type ReplicationManager struct {
 
 // NewReplicationManager returns a manager of the replication controllers that has its handlers at the informers. They must
 // be run by the caller.
-func NewReplicationManager(config Config) *ReplicationManager {
+func NewReplicationManager(config controller.Config) *ReplicationManager {
 	return newManager(config, "replication_manager", replicationControllers(config.Client, config.Informers))
 }
 
 // NewReplicaSetController returns a manager of the replica sets, like NewReplicationManager.
-func NewReplicaSetController(config Config) *ReplicationManager {
+func NewReplicaSetController(config controller.Config) *ReplicationManager {
 	return newManager(config, "replica set controller", replicaSets(config.Client, config.Informers))
 }
 
-func newManager(config Config, name string, kind kind) *ReplicationManager {
-	m := &ReplicationManager{kind: kind, pods: config.Informers.Pods(), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](kind.versionKind()),
-		ownerNameIndex: "replication: key of the " + kind.versionKind().Kind}
+func newManager(config controller.Config, name string, adapter adapter) *ReplicationManager {
+	m := &ReplicationManager{adapter: adapter, pods: config.Informers.Pods(), keyOfOwner: controller.KeyOfOwner[*corev1.Pod](adapter.controllerKind()),
+		ownerNameIndex: "replication: key of the " + adapter.controllerKind().Kind}
 	m.Loop = controller.NewLoop(config, name, m.sync)
 	m.pods.Store().AddIndex(cache.OwnerIndex, cache.OwnerOf)
 	m.pods.Store().AddIndex(cache.OrphanIndex, cache.OrphanOf)
 	m.pods.Store().AddIndex(m.ownerNameIndex, m.keyOfOwner)
-	m.WaitFor(kind.addHandler(m.Queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }))
-	controller.Handle(m.Loop, m.pods, cache.Handler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted})
+	m.WaitFor(adapter.addEventHandler(m.Queue.Add, func(uid types.UID) { m.unsettled.Delete(uid) }))
+	controller.Handle(m.Loop, m.pods, cache.ResourceEventHandler[*corev1.Pod]{OnAdd: m.podSeen, OnUpdate: m.podChanged, OnDelete: m.podDeleted})
 	return m
 }
 
@@ -108,7 +105,7 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 		}
 		return
 	}
-	for _, s := range m.kind.cachedIn(pod.Namespace) {
+	for _, s := range m.adapter.cachedIn(pod.Namespace) {
 		if s.selects(pod) {
 			m.Queue.Add(cache.Key(s))
 		}
@@ -117,7 +114,7 @@ func (m *ReplicationManager) podSeen(pod *corev1.Pod) {
 
 // sync gives the object of a key the pods that it wants, and updates its status.
 func (m *ReplicationManager) sync(ctx context.Context, key string) error {
-	s := m.kind.cached(key)
+	s := m.adapter.cached(key)
 	if s == nil || s.template == nil || s.selector.Empty() {
 		return nil
 	}
@@ -171,7 +168,7 @@ func (m *ReplicationManager) manage(ctx context.Context, s *set) error {
 // confirm checks with the server that an object exists, and wants what the cache says. Nothing
 // would collect pods that were created for a deleted one.
 func (m *ReplicationManager) confirm(ctx context.Context, s *set) error {
-	current, err := m.kind.confirm(ctx, s)
+	current, err := m.adapter.confirm(ctx, s)
 	if err == nil && s.hasChanged(current) {
 		return controller.ErrStale
 	}
@@ -180,7 +177,7 @@ func (m *ReplicationManager) confirm(ctx context.Context, s *set) error {
 
 // lookAhead returns controller.ErrStale if the object has changed in the cache meanwhile.
 func (m *ReplicationManager) lookAhead(s *set) error {
-	if current := m.kind.cached(cache.Key(s)); current == nil || s.hasChanged(current) {
+	if current := m.adapter.cached(cache.Key(s)); current == nil || s.hasChanged(current) {
 		return controller.ErrStale
 	}
 	return nil
@@ -190,7 +187,7 @@ func (m *ReplicationManager) lookAhead(s *set) error {
 // same name. It releases its own that it does not select any more. Pods that are being deleted, or have ended, stay as they
 // are. After an error, the number of its pods is unknown.
 func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
-	owners := controller.Claims(m.pods.Store(), s, m.kind.versionKind(), controller.IsActive, s.selects)
+	owners := controller.Claims(m.pods.Store(), s, m.adapter.controllerKind(), controller.IsActive, s.selects)
 	for _, pod := range m.pods.Store().ByIndex(m.ownerNameIndex, cache.Key(s)) { // as kubectl replace --force leaves them
 		if deleted := metav1.GetControllerOfNoCopy(pod).UID; deleted != s.GetUID() && controller.IsActive(pod) && s.selects(pod) {
 			others := controller.WithoutOwner(controller.WithoutOwner(pod.OwnerReferences, s.GetUID()), deleted)
@@ -208,5 +205,5 @@ func (m *ReplicationManager) claim(ctx context.Context, s *set) error {
 
 // controllerReference refers to the controller of a pod.
 func (m *ReplicationManager) controllerReference(s *set) metav1.OwnerReference {
-	return *metav1.NewControllerRef(s, m.kind.versionKind())
+	return *metav1.NewControllerRef(s, m.adapter.controllerKind())
 }

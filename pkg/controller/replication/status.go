@@ -38,7 +38,7 @@ func (m *ReplicationManager) updateStatus(ctx context.Context, s *set, managed e
 		m.Queue.AddAfter(cache.Key(s), next)
 	}
 	status.Conditions = conditionsAfter(managed, s.status.Conditions, now)
-	return m.kind.writeStatus(ctx, s, status)
+	return m.adapter.writeStatus(ctx, s, status)
 }
 
 // statusOf returns the status of an object with those pods, without conditions, and the time until the next one of them

@@ -16,9 +16,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what a ResourceQuotaController needs.
-type Config = controller.Config
-
 const (
 	// resyncPeriod is how often all quotas are counted again.
 	resyncPeriod = 5 * time.Minute
@@ -37,14 +34,14 @@ type ResourceQuotaController struct {
 }
 
 // NewResourceQuotaController returns a controller.
-func NewResourceQuotaController(config Config) *ResourceQuotaController {
+func NewResourceQuotaController(config controller.Config) *ResourceQuotaController {
 	c := &ResourceQuotaController{}
 	c.Loop = controller.NewLoop(config, "resource quota controller", c.sync)
 	c.monitors = &monitors{controller: c, all: map[string]*monitor{}}
 	c.quotas = controller.Own(c.Loop, config.Client.ResourceQuotas().Everywhere(), resyncPeriod)
 	c.quotas.Store().AddIndex(cache.NamespaceIndex, cache.NamespaceOf)
 	add := func(quota *corev1.ResourceQuota) { c.Queue.Add(cache.Key(quota)) }
-	controller.Handle(c.Loop, c.quotas, cache.Handler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
+	controller.Handle(c.Loop, c.quotas, cache.ResourceEventHandler[*corev1.ResourceQuota]{OnAdd: add, OnUpdate: func(old, quota *corev1.ResourceQuota) {
 		isOwn := equality.Semantic.DeepEqual(quota.Spec, old.Spec) && equality.Semantic.DeepEqual(quota.Spec.Hard, quota.Status.Hard)
 		if old == quota || !isOwn { // a change of what is used is that of the plugin, or its own
 			add(quota)

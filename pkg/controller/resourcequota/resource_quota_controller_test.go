@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	clientv1 "kube2014/pkg/client/v1"
+	"kube2014/pkg/controller"
 	"kube2014/pkg/master/servertest"
 )
 
@@ -41,7 +42,7 @@ func inBubble(t *testing.T, test func(t *testing.T, b *bench)) {
 
 // run runs a controller until the function that it returns is called.
 func (b *bench) run() (stop func()) {
-	c := NewResourceQuotaController(Config{Client: b.Client(b.t, "controller"), Resources: func() []metav1.APIResource { return (*b.resources.Load())() }})
+	c := NewResourceQuotaController(controller.Config{Client: b.Client(b.t, "controller"), Resources: func() []metav1.APIResource { return (*b.resources.Load())() }})
 	return servertest.Run(b.t, func(ctx context.Context) { c.Run(ctx, 2) })
 }
 

@@ -14,9 +14,6 @@ import (
 	"kube2014/pkg/controller"
 )
 
-// Config is what the controllers need.
-type Config = controller.Config
-
 // retryPause is the pause before a retry after a conflict.
 const retryPause = 100 * time.Millisecond
 
@@ -31,12 +28,12 @@ type inEachNamespace[T clientv1.Object] struct {
 }
 
 // newInEachNamespace returns a controller of the objects of a source that have the name.
-func newInEachNamespace[T clientv1.Object](config Config, loop, name string, source cache.ListerWatcher[T]) *inEachNamespace[T] {
+func newInEachNamespace[T clientv1.Object](config controller.Config, loop, name string, source cache.ListerWatcher[T]) *inEachNamespace[T] {
 	e := &inEachNamespace[T]{name: name, namespaces: config.Informers.Namespaces().Store()}
 	e.Loop = controller.NewLoop(config, loop, e.sync)
 	e.objects = controller.Own(e.Loop, cache.Select(source, "", "metadata.name="+name), 0)
 	add := func(object T) { e.Queue.Add(object.GetNamespace()) }
-	controller.Handle(e.Loop, e.objects, cache.Handler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add})
+	controller.Handle(e.Loop, e.objects, cache.ResourceEventHandler[T]{OnUpdate: func(_, object T) { add(object) }, OnDelete: add})
 	controller.Handle(e.Loop, config.Informers.Namespaces(), cache.OnChange(func(namespace *corev1.Namespace) { e.Queue.Add(namespace.Name) }))
 	return e
 }

@@ -103,14 +103,14 @@ func (p *process) cat() (code int32) {
 			}
 			continue
 		}
-		file, err := p.files.get(p.at(name))
-		if err == nil && file.mode.IsDir() {
+		file, err := p.files.Get(p.at(name))
+		if err == nil && file.Mode.IsDir() {
 			err = syscall.EISDIR
 		}
 		if err != nil {
 			code = p.fail(name, err)
 		} else {
-			code = max(code, p.print(string(file.text)))
+			code = max(code, p.print(string(file.Text)))
 		}
 	}
 	return code
@@ -151,22 +151,22 @@ func (p *process) ls() (code int32) {
 		p.args = []string{"."}
 	}
 	for _, name := range p.args {
-		there, err := p.files.get(p.at(name))
+		there, err := p.files.Get(p.at(name))
 		if err != nil {
 			code = p.fail(name, err)
 			continue
 		}
 		shown := []string{p.at(name)}
-		if there.mode.IsDir() {
-			shown = p.files.under(p.at(name), false)
+		if there.Mode.IsDir() {
+			shown = p.files.Under(p.at(name), false)
 		}
 		for _, full := range shown {
 			line := name
 			if full != p.at(name) {
 				line = path.Base(full)
 			}
-			if listed, err := p.files.get(full); err == nil && long {
-				line = fmt.Sprintf("%v 1 root root %8d %s %s", listed.mode&(fs.ModeDir|fs.ModePerm), len(listed.text), listed.changed.UTC().Format("Jan _2 15:04"), line)
+			if listed, err := p.files.Get(full); err == nil && long {
+				line = fmt.Sprintf("%v 1 root root %8d %s %s", listed.Mode&(fs.ModeDir|fs.ModePerm), len(listed.Text), listed.Changed.UTC().Format("Jan _2 15:04"), line)
 			}
 			code = max(code, p.print(line+"\n"))
 		}
@@ -180,8 +180,8 @@ func (p *process) test() int32 {
 		p.fail(strings.Join(p.args, " "), syscall.ENOTSUP)
 		return 2
 	}
-	file, err := p.files.get(p.at(p.args[1]))
-	if err != nil || p.args[0] == "-d" && !file.mode.IsDir() || p.args[0] == "-f" && !file.mode.IsRegular() {
+	file, err := p.files.Get(p.at(p.args[1]))
+	if err != nil || p.args[0] == "-d" && !file.Mode.IsDir() || p.args[0] == "-f" && !file.Mode.IsRegular() {
 		return 1
 	}
 	return 0

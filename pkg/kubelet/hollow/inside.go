@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kube2014/pkg/kubelet/cri"
+	"kube2014/pkg/kubelet/hollow/memfs"
 )
 
 // setup is what a container's definition says about commands. It does not change.
@@ -46,7 +47,7 @@ func setupOf(spec cri.Spec) *setup {
 type inside struct {
 	hostname, dir string
 	env           []string
-	files         *files
+	files         *memfs.Files
 	ended         context.Context // ends with the container
 	end           context.CancelFunc
 }
@@ -65,12 +66,12 @@ func (c *container) insideLocked() *inside {
 		}
 	}
 	in.env = append(in.env, s.env...)
-	in.files = newFiles(map[string][]byte{
+	in.files = memfs.New(map[string][]byte{
 		"/etc/hostname": []byte(in.hostname + "\n"),
 		"/etc/hosts":    fmt.Appendf(nil, "127.0.0.1\tlocalhost\n::1\tlocalhost\n%s\t%s\n", c.ip, in.hostname),
 	}, s.mounted, s.folders)
-	if _, err := in.files.get(in.dir); err != nil { // runtimes make it
-		_ = in.files.write(in.dir, nil, dirMode) // at worst, it is missing
+	if _, err := in.files.Get(in.dir); err != nil { // runtimes make it
+		_ = in.files.Write(in.dir, nil, memfs.DirMode) // at worst, it is missing
 	}
 	in.ended, in.end = context.WithCancel(context.Background())
 	c.in = in

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"kube2014/pkg/kubelet/hollow/memfs"
 )
 
 var errTarUse = errors.New("only c or x with f - , m, p and v, and -C, are known")
@@ -60,20 +62,20 @@ func (p *process) pack(names []string) error {
 	w := tar.NewWriter(p.stdout)
 	for _, name := range names {
 		full := p.at(name)
-		for _, each := range append([]string{full}, p.files.under(full, true)...) {
-			packed, err := p.files.get(each)
+		for _, each := range append([]string{full}, p.files.Under(full, true)...) {
+			packed, err := p.files.Get(each)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(name+strings.TrimPrefix(each, full), "/"),
-				Size: int64(len(packed.text)), Mode: int64(packed.mode.Perm()), ModTime: packed.changed}
-			if packed.mode.IsDir() {
+				Size: int64(len(packed.Text)), Mode: int64(packed.Mode.Perm()), ModTime: packed.Changed}
+			if packed.Mode.IsDir() {
 				header.Typeflag, header.Name = tar.TypeDir, path.Clean(header.Name)+"/"
 			}
 			if err := w.WriteHeader(header); err != nil {
 				return err
 			}
-			if _, err := w.Write(packed.text); err != nil {
+			if _, err := w.Write(packed.Text); err != nil {
 				return err
 			}
 		}
@@ -83,9 +85,9 @@ func (p *process) pack(names []string) error {
 
 // unpack writes the files and folders of the input.
 func (p *process) unpack() error {
-	if in, err := p.files.get(p.dir); err != nil {
+	if in, err := p.files.Get(p.dir); err != nil {
 		return fmt.Errorf("can't change directory to '%s': %w", p.dir, err)
-	} else if !in.mode.IsDir() {
+	} else if !in.Mode.IsDir() {
 		return fmt.Errorf("can't change directory to '%s': %w", p.dir, syscall.ENOTDIR)
 	}
 	r := tar.NewReader(p.stdin)
@@ -108,16 +110,16 @@ func (p *process) unpackOne(header *tar.Header, r io.Reader) error {
 	full := path.Join(p.dir, path.Join("/", header.Name))
 	switch header.Typeflag {
 	case tar.TypeDir:
-		return p.files.write(full, nil, fs.ModeDir|fs.FileMode(header.Mode).Perm())
+		return p.files.Write(full, nil, fs.ModeDir|fs.FileMode(header.Mode).Perm())
 	case tar.TypeReg:
-		if header.Size > maxWritten {
+		if header.Size > memfs.MaxWritten {
 			return syscall.ENOSPC
 		}
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return err
 		}
-		return p.files.write(full, text, fs.FileMode(header.Mode).Perm())
+		return p.files.Write(full, text, fs.FileMode(header.Mode).Perm())
 	}
 	return fmt.Errorf("neither a file nor a folder: %w", syscall.ENOTSUP)
 }

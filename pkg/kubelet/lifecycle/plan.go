@@ -50,7 +50,7 @@ type Plan struct {
 	Start, Stop []int
 	Wake        time.Time // when there may be more to do, though nothing changes until then
 	Initialized bool      // the init containers are done
-	Over        bool      // no container will run again
+	Terminated  bool      // no container will run again
 }
 
 // MakePlan decides what to do with containers that should run: init containers one after the other,
@@ -115,10 +115,10 @@ func (p *Plan) run(i int, c View, now time.Time) {
 
 // end stops the sidecars, and the ephemeral containers: there is nothing left that they run beside.
 func (p *Plan) end(views []View) {
-	p.Start, p.Wake, p.Over = nil, time.Time{}, true
+	p.Start, p.Wake, p.Terminated = nil, time.Time{}, true
 	for i, c := range views {
 		if c.Phase == cri.Created || c.Phase == cri.Running {
-			p.Stop, p.Over = append(p.Stop, i), false
+			p.Stop, p.Terminated = append(p.Stop, i), false
 		}
 	}
 }

@@ -29,9 +29,9 @@ func TestAPlanStartsAndStopsWhatIsToRun(t *testing.T) {
 		"all containers start at once":  {[]View{mainOf(none), mainOf(none)}, Plan{Start: []int{0, 1}, Initialized: true}, corev1.PodPending},
 		"one that starts is waited for": {[]View{mainOf(created), mainOf(running)}, Plan{Initialized: true}, corev1.PodPending},
 		"one that runs runs on":         {[]View{mainOf(running)}, Plan{Initialized: true}, corev1.PodRunning},
-		"one that has ended for good":   {[]View{mainOf(done)}, Plan{Initialized: true, Over: true}, corev1.PodSucceeded},
+		"one that has ended for good":   {[]View{mainOf(done)}, Plan{Initialized: true, Terminated: true}, corev1.PodSucceeded},
 		"one of two that has ended":     {[]View{mainOf(failed), mainOf(running)}, Plan{Initialized: true}, corev1.PodRunning},
-		"two that have ended":           {[]View{mainOf(failed), mainOf(done)}, Plan{Initialized: true, Over: true}, corev1.PodFailed},
+		"two that have ended":           {[]View{mainOf(failed), mainOf(done)}, Plan{Initialized: true, Terminated: true}, corev1.PodFailed},
 		"one that is due again":         {[]View{mainOf(again(now))}, Plan{Start: []int{0}, Initialized: true}, corev1.PodRunning},
 		"one that is not due yet":       {[]View{mainOf(again(later)), mainOf(again(later.Add(1)))}, Plan{Wake: later, Initialized: true}, corev1.PodRunning},
 
@@ -39,27 +39,27 @@ func TestAPlanStartsAndStopsWhatIsToRun(t *testing.T) {
 		"the next one waits for it":                {[]View{initOf(running), initOf(none), mainOf(none)}, Plan{}, corev1.PodPending},
 		"it goes when it is done":                  {[]View{initOf(done), initOf(none), mainOf(none)}, Plan{Start: []int{1}}, corev1.PodPending},
 		"the others go when all are":               {[]View{initOf(done), mainOf(none)}, Plan{Start: []int{1}, Initialized: true}, corev1.PodPending},
-		"an init container that fails for good":    {[]View{initOf(failed), mainOf(none)}, Plan{Over: true}, corev1.PodFailed},
+		"an init container that fails for good":    {[]View{initOf(failed), mainOf(none)}, Plan{Terminated: true}, corev1.PodFailed},
 		"an init container that is tried again":    {[]View{initOf(again(later)), mainOf(none)}, Plan{Wake: later}, corev1.PodPending},
 		"an init container is done once for all":   {[]View{initOf(failed), mainOf(running)}, Plan{Initialized: true}, corev1.PodRunning},
 		"a sidecar is waited for until it started": {[]View{sideOf(View{Phase: cri.Running}), mainOf(none)}, Plan{}, corev1.PodPending},
 		"a sidecar that has started":               {[]View{sideOf(running), mainOf(none)}, Plan{Start: []int{1}, Initialized: true}, corev1.PodPending},
 		"a sidecar runs again beside the others":   {[]View{sideOf(again(now)), mainOf(running)}, Plan{Start: []int{0}, Initialized: true}, corev1.PodRunning},
 		"a sidecar ends after the others":          {[]View{sideOf(running), mainOf(done)}, Plan{Stop: []int{0}, Initialized: true}, corev1.PodRunning},
-		"a sidecar does not start again then":      {[]View{sideOf(again(now)), mainOf(done)}, Plan{Initialized: true, Over: true}, corev1.PodSucceeded},
+		"a sidecar does not start again then":      {[]View{sideOf(again(now)), mainOf(done)}, Plan{Initialized: true, Terminated: true}, corev1.PodSucceeded},
 		"a sidecar ends when an init fails":        {[]View{sideOf(running), initOf(failed), mainOf(none)}, Plan{Stop: []int{0}}, corev1.PodPending},
 
 		"an ephemeral container waits for none":  {[]View{initOf(running), mainOf(none), debugOf(none)}, Plan{Start: []int{2}}, corev1.PodPending},
 		"an ephemeral container runs once":       {[]View{mainOf(running), debugOf(failed)}, Plan{Initialized: true}, corev1.PodRunning},
 		"an ephemeral container ends with a pod": {[]View{mainOf(done), debugOf(running), debugOf(none)}, Plan{Stop: []int{1}, Initialized: true}, corev1.PodRunning},
-		"an ephemeral container fails no pod":    {[]View{mainOf(done), debugOf(failed), debugOf(none)}, Plan{Initialized: true, Over: true}, corev1.PodSucceeded},
+		"an ephemeral container fails no pod":    {[]View{mainOf(done), debugOf(failed), debugOf(none)}, Plan{Initialized: true, Terminated: true}, corev1.PodSucceeded},
 	} {
 		p := MakePlan(test.views, now)
 		assert.Equal(t, test.want, p, name)
 		assert.Equal(t, test.phase, PodPhase(test.views, p), name)
 	}
 	assert.Equal(t, Plan{Stop: []int{1}, Initialized: true}, EndPlan([]View{mainOf(done), mainOf(running), mainOf(none)}))
-	assert.Equal(t, Plan{Over: true}, EndPlan([]View{initOf(none), mainOf(none)}))
+	assert.Equal(t, Plan{Terminated: true}, EndPlan([]View{initOf(none), mainOf(none)}))
 }
 
 func TestWhatRestarts(t *testing.T) {

@@ -23,9 +23,9 @@ func PodPhase(views []View, p Plan) corev1.PodPhase {
 		failed = failed || c.Phase != cri.Exited || c.Failed
 	}
 	switch {
-	case p.Over && failed:
+	case p.Terminated && failed:
 		return corev1.PodFailed
-	case p.Over:
+	case p.Terminated:
 		return corev1.PodSucceeded
 	case !p.Initialized || waits:
 		return corev1.PodPending
@@ -43,7 +43,7 @@ func Conditions(pod *corev1.Pod, status *corev1.PodStatus, views []View, p Plan)
 		}
 		return condition
 	}
-	started := is(corev1.PodReadyToStartContainers, !p.Over, "", "")
+	started := is(corev1.PodReadyToStartContainers, !p.Terminated, "", "")
 	incomplete, unready := lacking(pod, status)
 	initialized := is(corev1.PodInitialized, true, "", "")
 	switch {

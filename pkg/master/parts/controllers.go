@@ -9,6 +9,7 @@ import (
 
 	accountissuer "kube2014/pkg/auth/authenticator/serviceaccount"
 	clientv1 "kube2014/pkg/client/v1"
+	controllers "kube2014/pkg/controller"
 	"kube2014/pkg/controller/clusterroleaggregation"
 	"kube2014/pkg/controller/endpointslice"
 	"kube2014/pkg/controller/garbagecollector"
@@ -38,41 +39,41 @@ func (p *Parts) AddControllers(catalogs rest.Catalogs, others func() ([]metav1.A
 	resources, issuer := rest.Derived(rest.Deletable, catalogs), p.o.Authentication.Issuer
 	for _, c := range []controller{
 		{options.ClusterRoleAggregation, func(c *clientv1.Client) func(context.Context, int) {
-			return clusterroleaggregation.NewClusterRoleAggregationController(clusterroleaggregation.Config{Client: c, Around: p.tracer.Work("ClusterRoleAggregationController")}).Run
+			return clusterroleaggregation.NewClusterRoleAggregationController(controllers.Config{Client: c, Around: p.tracer.Work("ClusterRoleAggregationController")}).Run
 		}},
 		{options.EndpointSliceMirroring, func(c *clientv1.Client) func(context.Context, int) {
-			return endpointslice.NewMirroringController(endpointslice.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("MirroringController")}).Run
+			return endpointslice.NewMirroringController(controllers.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("MirroringController")}).Run
 		}},
 		{options.GarbageCollector, func(c *clientv1.Client) func(context.Context, int) {
-			return garbagecollector.NewGarbageCollector(garbagecollector.Config{Client: c, Resources: resources, Others: others,
+			return garbagecollector.NewGarbageCollector(controllers.Config{Client: c, Resources: resources, Others: others,
 				Recorder: p.recorder(c, options.GarbageCollector, ""), Around: p.tracer.Work("GarbageCollector")}).Run
 		}},
 		{options.NamespaceController, func(c *clientv1.Client) func(context.Context, int) {
 			return namespace.NewNamespaceController(namespace.Config{Client: c, Informers: p.informers, Resources: resources, Others: others, Grace: o.NamespaceGrace, Around: p.tracer.Work("NamespaceController")}).Run
 		}},
 		{options.VolumeProtection, func(c *clientv1.Client) func(context.Context, int) {
-			return volumeprotection.NewVolumeController(volumeprotection.Config{Client: c, Around: p.tracer.Work("VolumeController")}).Run
+			return volumeprotection.NewVolumeController(controllers.Config{Client: c, Around: p.tracer.Work("VolumeController")}).Run
 		}},
 		{options.ClaimProtection, func(c *clientv1.Client) func(context.Context, int) {
-			return volumeprotection.NewClaimController(volumeprotection.Config{Client: c, Around: p.tracer.Work("ClaimController")}).Run
+			return volumeprotection.NewClaimController(controllers.Config{Client: c, Around: p.tracer.Work("ClaimController")}).Run
 		}},
 		{options.ClassProtection, func(c *clientv1.Client) func(context.Context, int) {
-			return volumeprotection.NewClassController(volumeprotection.Config{Client: c, Around: p.tracer.Work("ClassController")}).Run
+			return volumeprotection.NewClassController(controllers.Config{Client: c, Around: p.tracer.Work("ClassController")}).Run
 		}},
 		{options.QuotaController, func(c *clientv1.Client) func(context.Context, int) {
-			return resourcequota.NewResourceQuotaController(resourcequota.Config{Client: c, Resources: resources, Around: p.tracer.Work("ResourceQuotaController")}).Run
+			return resourcequota.NewResourceQuotaController(controllers.Config{Client: c, Resources: resources, Around: p.tracer.Work("ResourceQuotaController")}).Run
 		}},
 		{options.ServiceAccountController, func(c *clientv1.Client) func(context.Context, int) {
-			return serviceaccount.NewServiceAccountsController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("ServiceAccountsController")}).Run
+			return serviceaccount.NewServiceAccountsController(controllers.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("ServiceAccountsController")}).Run
 		}},
 		{options.RootCAPublisher, func(c *clientv1.Client) func(context.Context, int) {
-			return serviceaccount.NewRootCAPublisher(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("RootCAPublisher")}, certificate).Run
+			return serviceaccount.NewRootCAPublisher(controllers.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("RootCAPublisher")}, certificate).Run
 		}},
 		{options.TokensController, func(c *clientv1.Client) func(context.Context, int) {
-			return serviceaccount.NewTokensController(serviceaccount.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("TokensController")}, signer(issuer), certificate).Run
+			return serviceaccount.NewTokensController(controllers.Config{Client: c, Informers: p.informers, Around: p.tracer.Work("TokensController")}, signer(issuer), certificate).Run
 		}},
 		{options.PolicyStatus, func(c *clientv1.Client) func(context.Context, int) {
-			return validatingadmissionpolicystatus.NewStatusController(validatingadmissionpolicystatus.Config{Client: c, Resources: rest.Derived(rest.APIResources, catalogs),
+			return validatingadmissionpolicystatus.NewStatusController(controllers.Config{Client: c, Resources: rest.Derived(rest.APIResources, catalogs),
 				Around: p.tracer.Work("StatusController")}).Run
 		}},
 	} {

@@ -192,7 +192,7 @@ func (p *Parts) makeKubelets(c *clientv1.Client) {
 			k.See(node)
 		}
 	}
-	p.informers.Nodes().AddHandler(cache.Handler[*corev1.Node]{OnAdd: see, OnUpdate: func(_, node *corev1.Node) { see(node) }})
+	p.informers.Nodes().AddEventHandler(cache.ResourceEventHandler[*corev1.Node]{OnAdd: see, OnUpdate: func(_, node *corev1.Node) { see(node) }})
 }
 
 // DialKubelet connects to the kubelet of a machine. The address of a kubelet in this process may have port 0,
