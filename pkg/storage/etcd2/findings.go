@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 const (
@@ -37,7 +37,7 @@ func (w *warnings) warn(key string, version uint64, what string) {
 	}
 	if len(w.warned) < maxWarned {
 		w.warned[key] = version
-		log.Printf("etcd key %s: %s", cache.KeyInWords(key), api.Printable(what, '?'))
+		log.Printf("etcd key %s: %s", mirror.KeyInWords(key), api.Printable(what, '?'))
 	}
 }
 

@@ -29,7 +29,7 @@ func listed(t *testing.T, registry *etcdRegistry) string {
 	return string(encoded.Bytes())
 }
 
-// requireExact checks that a registry's cache holds the same objects and lists as
+// requireExact checks that a registry's mirror holds the same objects and lists as
 // etcd, with the same versions.
 func requireExact(t *testing.T, client etcdtest.Client, registry *etcdRegistry) {
 	t.Helper()
@@ -127,7 +127,7 @@ func TestTheCacheIsUpToDateAfterConcurrentWrites(t *testing.T) {
 	})
 }
 
-// As long as only one process writes, the cache is not read again, in whatever
+// As long as only one process writes, the mirror is not read again, in whatever
 // order the answers to its writes arrive.
 func TestOwnWritesNeverMakeTheCacheStale(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func TestAnEtcdThatHasLostItsDataIsReadAgain(t *testing.T) {
 	requireExact(t, second, registry)
 }
 
-// A write whose answer is lost may take effect: the cache is stale until it has
+// A write whose answer is lost may take effect: the mirror is stale until it has
 // been read again.
 func TestAWriteWhoseAnswerIsLostMakesTheCacheStale(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func after(client etcdtest.Client, call string, do *func()) etcdtest.Client {
 	}}
 }
 
-// The cache is etcd at one moment: an own write is not applied before another
+// The mirror is etcd at one moment: an own write is not applied before another
 // program's write that came first.
 func TestAListIsThatOfOneMoment(t *testing.T) {
 	t.Parallel()
@@ -249,7 +249,7 @@ func TestAListIsThatOfOneMoment(t *testing.T) {
 }
 
 // A host port of a task whose update stopped half way, which is not in the
-// cache, is not given away.
+// mirror, is not given away.
 func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()
@@ -260,7 +260,7 @@ func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	listed(t, registry)
 	noon, looks := registry.store.Now(), 0
 	registry.store.SetSleep(func() time.Time {
-		if looks++; meanwhile != nil && looks == 4 { // the claim is written, the cache is up to date
+		if looks++; meanwhile != nil && looks == 4 { // the claim is written, the mirror is up to date
 			once := meanwhile
 			meanwhile = nil
 			once()
@@ -284,7 +284,7 @@ func TestAHalfUpdateThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 }
 
 // Another program's task with the same id is noticed even if another request has
-// just refreshed the cache.
+// just refreshed the mirror.
 func TestAForeignTaskThatTheCacheHasJustReadIsNoticed(t *testing.T) {
 	t.Parallel()
 	fake := etcdtest.NewFake()

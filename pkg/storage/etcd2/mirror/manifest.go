@@ -1,4 +1,4 @@
-package cache
+package mirror
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package cache
+package mirror
 
 import (
 	"maps"
@@ -15,7 +15,7 @@ import (
 // so that it need not be decoded.
 type Change struct {
 	Key       string
-	Object    api.Object // the new value; the cache owns it
+	Object    api.Object // the new value; the mirror owns it
 	Created   uint64     // the creation version, if etcd's answer lacks it
 	Manifests []Manifest // the new value of a list
 	TTL       uint64     // of the new value, in seconds; 0 means no expiry

@@ -1,4 +1,4 @@
-package cache
+package mirror
 
 import (
 	"testing"
@@ -15,17 +15,17 @@ import (
 	"kube2014/pkg/storage/values"
 )
 
-// create creates a service through a cache, and returns the version.
-func create(t *testing.T, c *Cache, id string) uint64 {
+// create creates a service through a mirror, and returns the version.
+func create(t *testing.T, c *Mirror, id string) uint64 {
 	p := Place{Kind: api.ServiceKind, ID: id}
 	own := &Change{Key: p.Key(), Object: &api.Service{JSONBase: api.JSONBase{ID: id}}}
 	require.NoError(t, c.Write(own, func() (*etcd.Response, error) { return c.Client.Create(own.Key, `{"id":"`+id+`"}`, 0) }))
 	return own.Version
 }
 
-func (c *Cache) idle() bool { return len(c.waiting) == 0 && len(c.inFlight) == 0 }
+func (m *Mirror) idle() bool { return len(m.waiting) == 0 && len(m.inFlight) == 0 }
 
-// What the cache remembers while nobody reads is bounded.
+// What the mirror remembers while nobody reads is bounded.
 func TestWhatTheCacheRemembersIsBounded(t *testing.T) {
 	t.Parallel()
 	c := New(etcdtest.NewFake())

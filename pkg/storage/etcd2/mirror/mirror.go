@@ -1,5 +1,5 @@
-// Package cache mirrors etcd in a process, and keeps the mirror up to date.
-package cache
+// Package mirror keeps a copy of the contents of etcd in a process, and keeps it up to date.
+package mirror
 
 import (
 	"errors"
@@ -15,12 +15,12 @@ import (
 	"kube2014/pkg/util"
 )
 
-// Cache mirrors the contents of etcd. It reads them as a whole; then it applies this
+// Mirror holds the contents of etcd. It reads them as a whole; then it applies this
 // process's own writes, which all go through it, and the changes of other programs,
 // which Fresh fetches. etcd numbers its changes without gaps, so each is applied once,
-// in order: the number of the last one is the version. A Cache is safe for concurrent
+// in order: the number of the last one is the version. A Mirror is safe for concurrent
 // use.
-type Cache struct {
+type Mirror struct {
 	Client Client
 	After  func(time.Duration) <-chan time.Time // as time.After
 
@@ -35,20 +35,20 @@ type Cache struct {
 	state
 }
 
-// New returns an empty cache. It does not call etcd yet.
-func New(client Client) *Cache {
-	c := &Cache{Client: client, After: time.After, inFlight: map[chan struct{}]bool{}, state: state{Objects: storage.NewCache(0)}}
-	c.forget()
-	return c
+// New returns an empty mirror. It does not call etcd yet.
+func New(client Client) *Mirror {
+	m := &Mirror{Client: client, After: time.After, inFlight: map[chan struct{}]bool{}, state: state{Objects: storage.NewCache(0)}}
+	m.forget()
+	return m
 }
 
 // Read returns a key or a whole directory, sorted, and etcd's version. The node is nil
 // if it does not exist.
-func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, version uint64, err error) {
-	c.mu.Lock()
-	floor := c.highest
-	c.mu.Unlock()
-	resp, err := c.Client.Get(key, recursive, recursive)
+func (m *Mirror) Read(key string, recursive bool) (node *etcd.Node, version uint64, err error) {
+	m.mu.Lock()
+	floor := m.highest
+	m.mu.Unlock()
+	resp, err := m.Client.Get(key, recursive, recursive)
 	var refused *etcd.EtcdError
 	switch {
 	case err == nil:
@@ -58,26 +58,26 @@ func (c *Cache) Read(key string, recursive bool) (node *etcd.Node, version uint6
 	default:
 		return nil, 0, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.note(version, floor)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note(version, floor)
 	return node, version, nil
 }
 
 // ReadMachine reads the tasks and the list of a machine, as of one moment. Its pods,
 // which are stored elsewhere, are not older.
-func (c *Cache) ReadMachine(name string) (*Machine, error) {
-	directory, version, err := c.Read(HostKey(name), true)
+func (m *Mirror) ReadMachine(name string) (*Machine, error) {
+	directory, version, err := m.Read(HostKey(name), true)
 	if err != nil {
 		return nil, Failed("read machine "+name, err)
 	}
-	cached := c.Machine(name)
+	cached := m.Machine(name)
 	machine := DecodeMachine(name, directory, version, cached, cached.pods())
 	if machine.mayHavePods() || len(cached.pods()) > 0 {
-		if err := c.Reach("read machine "+name, version); err != nil {
+		if err := m.Reach("read machine "+name, version); err != nil {
 			return nil, err
 		}
-		cached = c.Machine(name)
+		cached = m.Machine(name)
 		machine = DecodeMachine(name, directory, version, cached, cached.pods())
 	}
 	machine.Directory = directory
@@ -86,44 +86,44 @@ func (c *Cache) ReadMachine(name string) (*Machine, error) {
 
 // Put writes a key that has the expected version: storage.Absent requires that there
 // is none, storage.Blind accepts anything.
-func (c *Cache) Put(own *Change, value string, expected uint64) error {
-	return c.Write(own, func() (*etcd.Response, error) {
+func (m *Mirror) Put(own *Change, value string, expected uint64) error {
+	return m.Write(own, func() (*etcd.Response, error) {
 		switch expected {
 		case storage.Absent:
-			return c.Client.Create(own.Key, value, own.TTL)
+			return m.Client.Create(own.Key, value, own.TTL)
 		case storage.Blind:
-			return c.Client.Set(own.Key, value, own.TTL)
+			return m.Client.Set(own.Key, value, own.TTL)
 		}
-		return c.Client.CompareAndSwap(own.Key, value, own.TTL, "", expected)
+		return m.Client.CompareAndSwap(own.Key, value, own.TTL, "", expected)
 	})
 }
 
 // Remove deletes a key that has the expected version: storage.Blind, Any and Present
 // accept any version.
-func (c *Cache) Remove(key string, expected uint64) error {
-	return c.Write(&Change{Key: key}, func() (*etcd.Response, error) {
+func (m *Mirror) Remove(key string, expected uint64) error {
+	return m.Write(&Change{Key: key}, func() (*etcd.Response, error) {
 		if expected >= storage.Blind {
-			return c.Client.Delete(key, false)
+			return m.Client.Delete(key, false)
 		}
-		return c.Client.CompareAndDelete(key, "", expected)
+		return m.Client.CompareAndDelete(key, "", expected)
 	})
 }
 
 // Write makes an own write and applies it if etcd acknowledges it.
-func (c *Cache) Write(own *Change, call func() (*etcd.Response, error)) error {
+func (m *Mirror) Write(own *Change, call func() (*etcd.Response, error)) error {
 	ended := make(chan struct{})
-	c.mu.Lock()
-	c.inFlight[ended] = true
-	floor := c.highest
-	c.mu.Unlock()
+	m.mu.Lock()
+	m.inFlight[ended] = true
+	floor := m.highest
+	m.mu.Unlock()
 	var resp *etcd.Response
 	var err error
 	defer func() { // also when the call ends the goroutine
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.inFlight, ended)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.inFlight, ended)
 		if resp != nil && err == nil {
-			c.acknowledge(own, resp.Node, floor)
+			m.acknowledge(own, resp.Node, floor)
 		}
 		close(ended)
 	}()
@@ -133,7 +133,7 @@ func (c *Cache) Write(own *Change, call func() (*etcd.Response, error)) error {
 
 // acknowledge completes an own change from etcd's answer, and applies it. The caller
 // holds the lock.
-func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
+func (m *Mirror) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 	own.Version = answer.ModifiedIndex
 	if own.Object != nil {
 		if answer.CreatedIndex != 0 {
@@ -141,43 +141,43 @@ func (c *Cache) acknowledge(own *Change, answer *etcd.Node, floor uint64) {
 		}
 		own.Written = storage.NewObject(own.Object, own.Version, own.Created)
 	}
-	c.note(own.Version, floor)
-	c.add(own)
+	m.note(own.Version, floor)
+	m.add(own)
 }
 
 // note records a version in an answer of etcd. floor is the highest version before
 // the request: a lower answer comes from another etcd, or from one that has lost its
 // data. The caller holds the lock.
-func (c *Cache) note(version, floor uint64) {
+func (m *Mirror) note(version, floor uint64) {
 	if version < floor {
-		c.forget()
-		c.highest, c.target = 0, 0
+		m.forget()
+		m.highest, m.target = 0, 0
 	}
-	c.highest = max(c.highest, version)
+	m.highest = max(m.highest, version)
 }
 
 // Unreadable returns the corrupt values, sorted by key.
-func (c *Cache) Unreadable() []*Stored {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.unreadable()
+func (m *Mirror) Unreadable() []*Stored {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unreadable()
 }
 
 // Copies returns the values under a key of an object: several if other programs have
 // put a task on several machines. Corrupt values come first.
-func (c *Cache) Copies(key api.Key) []*Stored {
-	c.mu.Lock() // also for Objects: an object may become corrupt, or readable again, meanwhile
-	defer c.mu.Unlock()
-	copies := slices.DeleteFunc(c.unreadable(), func(s *Stored) bool { return s.Of() != key })
-	for _, object := range c.Objects.All(key) {
+func (m *Mirror) Copies(key api.Key) []*Stored {
+	m.mu.Lock() // also for Objects: an object may become corrupt, or readable again, meanwhile
+	defer m.mu.Unlock()
+	copies := slices.DeleteFunc(m.unreadable(), func(s *Stored) bool { return s.Of() != key })
+	for _, object := range m.Objects.All(key) {
 		copies = append(copies, MakeStored(PlaceFor(object.Object), object))
 	}
 	return copies
 }
 
 // At returns what is stored in the place of an object, nil if nothing is.
-func (c *Cache) At(p Place) *Stored {
-	for _, one := range c.Copies(p.Of()) {
+func (m *Mirror) At(p Place) *Stored {
+	for _, one := range m.Copies(p.Of()) {
 		if one.Place == p {
 			return one
 		}
@@ -187,15 +187,15 @@ func (c *Cache) At(p Place) *Stored {
 
 // Machines returns all machines, by name. The one with the name "" has the pods without
 // a machine.
-func (c *Cache) Machines() map[string]*Machine {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.machines)
+func (m *Mirror) Machines() map[string]*Machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.machines)
 }
 
 // Machine returns a machine, which may be empty.
-func (c *Cache) Machine(name string) *Machine {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.machine(name)
+func (m *Mirror) Machine(name string) *Machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.machine(name)
 }

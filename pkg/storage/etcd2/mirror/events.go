@@ -1,4 +1,4 @@
-package cache
+package mirror
 
 import (
 	"strings"
@@ -12,16 +12,16 @@ import (
 // Extend fetches earlier changes from etcd's history, so that a watcher of another
 // process can continue after a version that this one has not seen. If they are too
 // many, or etcd no longer has them, nothing changes.
-func (c *Cache) Extend(after uint64) {
-	enough := c.After(extendPatience)
-	for since := c.Objects.Since(); after < since && since-after <= MaxEvents; {
-		events, ok := c.fetchBetween(after, since, enough)
+func (m *Mirror) Extend(after uint64) {
+	enough := m.After(extendPatience)
+	for since := m.Objects.Since(); after < since && since-after <= MaxEvents; {
+		events, ok := m.fetchBetween(after, since, enough)
 		if !ok {
 			return
 		}
-		c.Objects.Extend(after, since, events)
+		m.Objects.Extend(after, since, events)
 		tried := since
-		since = c.Objects.Since() // after; or another version, if the history has moved meanwhile: try again
+		since = m.Objects.Since() // after; or another version, if the history has moved meanwhile: try again
 		if since == tried {
 			return // the history would be too long
 		}
@@ -30,17 +30,17 @@ func (c *Cache) Extend(after uint64) {
 
 // fetchBetween fetches the changes after a version, up to another one. It returns false
 // if etcd does not return each of them in time, or enough receives a value.
-func (c *Cache) fetchBetween(after, until uint64, enough <-chan time.Time) (events []storage.Event, ok bool) {
+func (m *Mirror) fetchBetween(after, until uint64, enough <-chan time.Time) (events []storage.Event, ok bool) {
 	for version := after + 1; version <= until; version++ {
 		select {
-		case resp := <-c.fetchEvent(version):
+		case resp := <-m.fetchEvent(version):
 			if !isPlain(resp, version) {
 				return nil, false
 			}
 			if event, ok := eventOf(resp, version); ok {
 				events = append(events, event)
 			}
-		case <-c.After(eventPatience):
+		case <-m.After(eventPatience):
 			return nil, false
 		case <-enough:
 			return nil, false
@@ -52,10 +52,10 @@ func (c *Cache) fetchBetween(after, until uint64, enough <-chan time.Time) (even
 // fetchEvent fetches one change; the channel receives nil if that fails. If etcd does
 // not report the change, such as one of its own members, the failure comes when the
 // client gives up.
-func (c *Cache) fetchEvent(version uint64) <-chan *etcd.Response {
+func (m *Mirror) fetchEvent(version uint64) <-chan *etcd.Response {
 	event := make(chan *etcd.Response, 1)
 	go func() {
-		resp, err := c.Client.Watch("/", version, true, nil, nil)
+		resp, err := m.Client.Watch("/", version, true, nil, nil)
 		if err != nil {
 			resp = nil
 		}
@@ -65,7 +65,7 @@ func (c *Cache) fetchEvent(version uint64) <-chan *etcd.Response {
 }
 
 // isPlain reports whether the answer of etcd is the wanted change, and one whose
-// effect the cache can determine.
+// effect the mirror can determine.
 func isPlain(event *etcd.Response, version uint64) bool {
 	if event == nil || event.Node == nil || event.Node.ModifiedIndex != version {
 		return false

@@ -1,4 +1,4 @@
-package cache
+package mirror
 
 import (
 	"context"
@@ -24,130 +24,130 @@ const (
 	followPeriod = 250 * time.Millisecond
 )
 
-// Fresh brings the cache up to date: it then has every change that was acknowledged,
+// Fresh brings the mirror up to date: it then has every change that was acknowledged,
 // to any process, before the call.
-func (c *Cache) Fresh(operation string) error {
-	version, err := c.sync.Do(c.fetchVersion)
+func (m *Mirror) Fresh(operation string) error {
+	version, err := m.sync.Do(m.fetchVersion)
 	if err != nil {
 		return Failed(operation, err)
 	}
-	return c.Reach(operation, version)
+	return m.Reach(operation, version)
 }
 
 // fetchVersion returns etcd's version. If nothing has been read yet, it reads everything instead.
-func (c *Cache) fetchVersion() (uint64, error) {
-	if !c.IsLoaded() {
-		return c.readAll()
+func (m *Mirror) fetchVersion() (uint64, error) {
+	if !m.IsLoaded() {
+		return m.readAll()
 	}
-	_, version, err := c.Read(syncKey, false)
+	_, version, err := m.Read(syncKey, false)
 	return version, err
 }
 
 // IsLoaded reports whether anything has been read from etcd.
-func (c *Cache) IsLoaded() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.loaded
+func (m *Mirror) IsLoaded() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.loaded
 }
 
-// Reach brings the cache up to at least a version that etcd has just returned.
-func (c *Cache) Reach(operation string, version uint64) error {
-	if c.reaches(version) || c.awaitWrites(version) {
+// Reach brings the mirror up to at least a version that etcd has just returned.
+func (m *Mirror) Reach(operation string, version uint64) error {
+	if m.reaches(version) || m.awaitWrites(version) {
 		return nil
 	}
-	c.mu.Lock()
-	c.target = max(c.target, version)
-	c.mu.Unlock()
-	_, err := c.load.Do(c.catchUp)
+	m.mu.Lock()
+	m.target = max(m.target, version)
+	m.mu.Unlock()
+	_, err := m.load.Do(m.catchUp)
 	return Failed(operation, err)
 }
 
-func (c *Cache) reaches(version uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.loaded && c.version >= version
+func (m *Mirror) reaches(version uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.loaded && m.version >= version
 }
 
 // awaitWrites waits for own writes in flight, which etcd's version may include, and reports
-// whether the cache then reaches a version. If not, another program has made a change.
-func (c *Cache) awaitWrites(version uint64) bool {
-	c.mu.Lock()
-	writes := slices.Collect(maps.Keys(c.inFlight))
-	c.mu.Unlock()
+// whether the mirror then reaches a version. If not, another program has made a change.
+func (m *Mirror) awaitWrites(version uint64) bool {
+	m.mu.Lock()
+	writes := slices.Collect(maps.Keys(m.inFlight))
+	m.mu.Unlock()
 	patience := time.After(writePatience)
 	for _, ended := range writes {
-		if c.reaches(version) {
+		if m.reaches(version) {
 			return true
 		}
 		select {
 		case <-ended:
 		case <-patience:
-			return c.reaches(version)
+			return m.reaches(version)
 		}
 	}
-	return c.reaches(version)
+	return m.reaches(version)
 }
 
 // catchUp fetches the changes up to the target, or reads everything.
-func (c *Cache) catchUp() (uint64, error) {
-	if c.fetchEvents() {
+func (m *Mirror) catchUp() (uint64, error) {
+	if m.fetchEvents() {
 		return 0, nil
 	}
-	return c.readAll()
+	return m.readAll()
 }
 
 // fetchEvents fetches the missing changes one by one from etcd's history. It returns
 // false if they are too many, or if that fails: then everything must be read, and
 // all watchers are cut off.
-func (c *Cache) fetchEvents() bool {
-	missing, target := c.missing()
+func (m *Mirror) fetchEvents() bool {
+	missing, target := m.missing()
 	if len(missing) == 0 {
-		return c.reaches(target)
+		return m.reaches(target)
 	}
-	patience := c.After(eventPatience)
+	patience := m.After(eventPatience)
 	for _, version := range missing {
 		select {
-		case event := <-c.fetchEvent(version):
-			if !c.addEvent(event, version) {
+		case event := <-m.fetchEvent(version):
+			if !m.addEvent(event, version) {
 				return false
 			}
 		case <-patience:
 			return false
 		}
 	}
-	return c.reaches(target)
+	return m.reaches(target)
 }
 
 // missing returns the versions up to the target whose changes are missing: none if
 // everything must be read.
-func (c *Cache) missing() (versions []uint64, target uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.loaded {
-		return nil, c.target
+func (m *Mirror) missing() (versions []uint64, target uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.loaded {
+		return nil, m.target
 	}
 	most := MaxEvents
-	if !c.watched {
+	if !m.watched {
 		tasks := 0
-		for _, machine := range c.machines {
+		for _, machine := range m.machines {
 			tasks += len(machine.Tasks)
 		}
 		most = min(tasks/objectsPerEvent, maxUnwatched)
 	}
-	for version := c.version + 1; version <= c.target; version++ {
-		if c.waiting[version] != nil {
+	for version := m.version + 1; version <= m.target; version++ {
+		if m.waiting[version] != nil {
 			continue
 		}
 		if versions = append(versions, version); len(versions) > most {
-			return nil, c.target
+			return nil, m.target
 		}
 	}
-	return versions, c.target
+	return versions, m.target
 }
 
 // addEvent applies a change of another program; it returns false if the event is not
-// the wanted one, or the cache cannot apply it.
-func (c *Cache) addEvent(event *etcd.Response, version uint64) bool {
+// the wanted one, or the mirror cannot apply it.
+func (m *Mirror) addEvent(event *etcd.Response, version uint64) bool {
 	if !isPlain(event, version) {
 		return false
 	}
@@ -155,42 +155,42 @@ func (c *Cache) addEvent(event *etcd.Response, version uint64) bool {
 	if !isDeletion(event) {
 		change.node = event.Node
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.add(change)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.add(change)
 	return true
 }
 
 // readAll reads everything from etcd. Other requests use the cached state meanwhile.
-func (c *Cache) readAll() (uint64, error) {
-	root, version, err := c.Read(registryKey, true)
+func (m *Mirror) readAll() (uint64, error) {
+	root, version, err := m.Read(registryKey, true)
 	if err != nil {
 		return 0, err
 	}
-	read := decodeContents(root, version, c.Machines(), c.Objects)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reset(read, version)
+	read := decodeContents(root, version, m.Machines(), m.Objects)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reset(read, version)
 	return version, nil
 }
 
 // Follow delivers the changes of other programs to watchers, until the context ends.
 // They receive own changes without it.
-func (c *Cache) Follow(ctx context.Context) {
+func (m *Mirror) Follow(ctx context.Context) {
 	for util.Sleep(ctx, followPeriod) {
-		c.mu.Lock()
-		watched := c.watched
-		c.mu.Unlock()
+		m.mu.Lock()
+		watched := m.watched
+		m.mu.Unlock()
 		if watched {
-			_ = c.Fresh("follow etcd") // the next round tries again
+			_ = m.Fresh("follow etcd") // the next round tries again
 		}
 	}
 }
 
-// Watch makes the cache fetch changes one by one from now on, so that watchers see
+// Watch makes the mirror fetch changes one by one from now on, so that watchers see
 // each of them, and makes Follow request them.
-func (c *Cache) Watch() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watched = true
+func (m *Mirror) Watch() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.watched = true
 }
