@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/storage/etcd2/mirror"
 )
 
@@ -30,7 +31,7 @@ type ManifestFunc func(machine string, task api.Task, services []api.Service) (a
 type Store struct {
 	mirror    *mirror.Mirror
 	lists     lists
-	claims    *storage.ClaimsInFlight
+	claims    *cacher.ClaimsInFlight
 	warnings  warnings
 	sightings sightings
 	manifests ManifestFunc
@@ -48,7 +49,7 @@ func New(client Client, manifests ManifestFunc) *Store {
 	return &Store{
 		mirror:    mirror,
 		lists:     lists{mirror: mirror, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
-		claims:    storage.NewClaimsInFlight(),
+		claims:    cacher.NewClaimsInFlight(),
 		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
 		manifests: manifests,
 		clock:     clock,

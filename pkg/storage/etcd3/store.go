@@ -14,6 +14,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/util"
 )
 
@@ -37,7 +38,7 @@ type Store struct {
 	client  Client
 	keys    keys
 	timeout time.Duration // of a request: after that it begins no step
-	claims  *storage.ClaimsInFlight
+	claims  *cacher.ClaimsInFlight
 	leases  *leases
 
 	watchPatience time.Duration // how long requests wait for a silent watch
@@ -71,7 +72,7 @@ const maxRequestTime = 2500 * time.Millisecond
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
 	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
-		cache: newState(), claims: storage.NewClaimsInFlight(), leases: &leases{client: client},
+		cache: newState(), claims: cacher.NewClaimsInFlight(), leases: &leases{client: client},
 		extending: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 

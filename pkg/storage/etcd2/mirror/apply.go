@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 )
 
 // Change is a change of one key. A write of this process also has the decoded value,
@@ -28,7 +29,7 @@ type Change struct {
 // state is the contents of etcd at one version. Objects has a lock of its own, the
 // rest has none.
 type state struct {
-	Objects  *storage.Cache // as of the version
+	Objects  *cacher.Cache // as of the version
 	loaded   bool
 	version  uint64             // all changes up to this one are applied
 	waiting  map[uint64]*Change // changes after a gap, by version
@@ -91,7 +92,7 @@ func (s *state) apply(change *Change) {
 			s.broken[stored.Key] = stored
 		}
 	}
-	_ = s.Objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
+	_ = s.Objects.Update(func(tx *cacher.Tx) error { // it fails only if the function does
 		if before == nil && after == nil {
 			tx.Skip(change.Version)
 		} else {

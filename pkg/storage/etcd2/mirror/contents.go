@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 )
 
 // contents is everything in /registry.
@@ -27,7 +28,7 @@ func (c *contents) add(s *Stored) {
 
 // decodeContents decodes /registry, which may be nil. It does not decode cached
 // values again; if machines is empty, it ignores all cached values.
-func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *storage.Cache) *contents {
+func decodeContents(root *etcd.Node, version uint64, machines map[string]*Machine, objects *cacher.Cache) *contents {
 	c := &contents{machines: map[string]*Machine{}, broken: map[string]*Stored{}}
 	for _, key := range slices.AppendSeq([]string{registryKey, hostsKey, servicesKey, objectsKey}, maps.Values(directories)) {
 		if bad := Misplaced(below(root, key)); bad != nil {
@@ -95,7 +96,7 @@ func leaves(directory *etcd.Node, send func(*etcd.Node) bool) bool {
 }
 
 // objectAt returns the object in a place, nil if it is absent or corrupt.
-func objectAt(objects *storage.Cache, p Place) *storage.Object {
+func objectAt(objects *cacher.Cache, p Place) *storage.Object {
 	for _, object := range objects.All(p.Of()) {
 		if PlaceFor(object.Object) == p {
 			return object

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/util"
 )
 
@@ -37,7 +38,7 @@ type Mirror struct {
 
 // New returns an empty mirror. It does not call etcd yet.
 func New(client Client) *Mirror {
-	m := &Mirror{Client: client, After: time.After, inFlight: map[chan struct{}]bool{}, state: state{Objects: storage.NewCache(0)}}
+	m := &Mirror{Client: client, After: time.After, inFlight: map[chan struct{}]bool{}, state: state{Objects: cacher.New(0)}}
 	m.forget()
 	return m
 }

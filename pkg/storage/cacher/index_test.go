@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"cmp"
@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))
-	objects, all := makeIndex(), map[string]*Object{}
+	objects, all := makeIndex(), map[string]*storage.Object{}
 	randomLabels := func(most int) map[string]string {
 		labels := map[string]string{}
 		for range random.Intn(most + 1) {
@@ -27,11 +28,11 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 	}
 	for i := range 5000 {
 		id := fmt.Sprint("x", random.Intn(50))
-		var after *Object
+		var after *storage.Object
 		if random.Intn(3) > 0 {
 			task := makeTask(id, randomLabels(4))
 			task.IsPod, task.CurrentState.Host = true, []string{"", "m1", "m2"}[random.Intn(3)]
-			after = NewObject(task, uint64(i), 1)
+			after = storage.NewObject(task, uint64(i), 1)
 		}
 		objects.swap(all[id], after)
 		if all[id] = after; after == nil {
@@ -39,9 +40,9 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 		}
 		require.Same(t, after, objects.get(api.DefaultKey(api.TaskKind, id)))
 		query, machine := randomLabels(3), []string{"", "m1", "m2"}[random.Intn(3)]
-		var want []*Object
+		var want []*storage.Object
 		for _, object := range all {
-			carries := machine == "" || machineOf(object) == machine
+			carries := machine == "" || storage.MachineOf(object) == machine
 			for key, value := range query {
 				own, ok := object.GetLabels()[key]
 				carries = carries && ok && own == value
@@ -50,8 +51,8 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 				want = append(want, object)
 			}
 		}
-		slices.SortFunc(want, func(a, b *Object) int { return cmp.Compare(a.Key().ID, b.Key().ID) })
-		got := objects.list(Selection{Kind: api.TaskKind, Labels: query, Machine: machine})
+		slices.SortFunc(want, func(a, b *storage.Object) int { return cmp.Compare(a.Key().ID, b.Key().ID) })
+		got := objects.list(storage.Selection{Kind: api.TaskKind, Labels: query, Machine: machine})
 		require.True(t, slices.Equal(want, got), "%v on %q: %v, not %v", query, machine, idsOf(got), idsOf(want))
 	}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -63,17 +64,17 @@ func TestTheIndexAgreesWithAScanAfterRandomChanges(t *testing.T) {
 
 func TestAListIsNotTheIndexItself(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	labels := map[string]string{"name": "web", "tier": "front"}
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, cache, makeTask(id, labels))
 	}
 	for _, query := range []map[string]string{nil, {"name": "web"}, labels} {
-		first, err := cache.List(Selection{Kind: api.TaskKind, Labels: query})
+		first, err := cache.List(storage.Selection{Kind: api.TaskKind, Labels: query})
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, idsOf(first.Items))
 		clear(first.Items)
-		second, err := cache.List(Selection{Kind: api.TaskKind, Labels: query})
+		second, err := cache.List(storage.Selection{Kind: api.TaskKind, Labels: query})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a", "b", "c"}, idsOf(second.Items))
 	}

@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // Tx is a transaction on a cache. It must not be used after the function that received
@@ -13,7 +14,7 @@ import (
 type Tx struct {
 	cache   *Cache
 	version uint64
-	events  []Event
+	events  []storage.Event
 }
 
 // Update calls a function with exclusive access to the cache. If it fails, its changes
@@ -42,7 +43,7 @@ func (c *Cache) Update(change func(*Tx) error) error {
 
 // Try makes a change, undoes it, and returns its events: no reader sees it. It may set
 // the versions of the objects that the change writes.
-func (c *Cache) Try(change func(*Tx) error) (events []Event, err error) {
+func (c *Cache) Try(change func(*Tx) error) (events []storage.Event, err error) {
 	err = c.Update(func(tx *Tx) error {
 		if err := change(tx); err != nil {
 			return err
@@ -60,14 +61,14 @@ var errTried = errors.New("the change was only tried")
 
 // Apply makes a change at the next version, and returns the written object, nil if there
 // is none.
-func (tx *Tx) Apply(change Change) (*Object, error) {
+func (tx *Tx) Apply(change storage.Change) (*storage.Object, error) {
 	before := tx.Get(change.Key)
-	if err := CheckExpected(change, before); err != nil {
+	if err := storage.CheckExpected(change, before); err != nil {
 		return nil, err
 	}
 	version := tx.Version() + 1
 	switch {
-	case change.Action == Write:
+	case change.Action == storage.Write:
 		if err := tx.cache.claims.check(change.Object); err != nil {
 			return nil, err
 		}
@@ -75,17 +76,17 @@ func (tx *Tx) Apply(change Change) (*Object, error) {
 		if before != nil {
 			created = before.Meta().CreationVersion
 		}
-		after := NewObject(change.Object, version, created)
+		after := storage.NewObject(change.Object, version, created)
 		tx.Replace(before, after, version)
 		return after, nil
-	case change.Action == Remove && before != nil:
+	case change.Action == storage.Remove && before != nil:
 		tx.Replace(before, nil, version)
 	}
 	return nil, nil
 }
 
 // Get returns an object, nil if there is none.
-func (tx *Tx) Get(key api.Key) *Object { return tx.cache.get(key) }
+func (tx *Tx) Get(key api.Key) *storage.Object { return tx.cache.kind(key.Kind).get(key) }
 
 // Version returns the version after the changes so far.
 func (tx *Tx) Version() uint64 { return tx.version }
@@ -95,13 +96,13 @@ func (tx *Tx) Skip(version uint64) { tx.version = version }
 
 // Replace replaces a version of an object by another one, and sets the version. before is
 // nil for a new object, after for a deleted one.
-func (tx *Tx) Replace(before, after *Object, version uint64) {
-	event := Event{Type: Modified, Version: version, Before: before, After: after}
+func (tx *Tx) Replace(before, after *storage.Object, version uint64) {
+	event := storage.Event{Type: storage.Modified, Version: version, Before: before, After: after}
 	switch {
 	case before == nil:
-		event.Type = Added
+		event.Type = storage.Added
 	case after == nil:
-		event.Type = Deleted
+		event.Type = storage.Deleted
 	}
 	tx.cache.swap(before, after)
 	tx.version = version
@@ -109,8 +110,8 @@ func (tx *Tx) Replace(before, after *Object, version uint64) {
 }
 
 // swap replaces a version of an object by another one. The caller holds the lock.
-func (c *Cache) swap(before, after *Object) {
-	c.lane(cmp.Or(after, before).Key().Kind).swap(before, after)
+func (c *Cache) swap(before, after *storage.Object) {
+	c.keep(cmp.Or(after, before).Key().Kind).swap(before, after)
 	if before != nil {
 		c.claims.remove(before.Object)
 	}

@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // maxBatch bounds the number of events that one call of Next returns, which may exceed it by the
@@ -16,7 +17,7 @@ const maxBatch = 500
 // watcher implements Watcher over the history of a kind.
 type watcher struct {
 	cache     *Cache
-	selection Selection
+	selection storage.Selection
 	history   *history
 	scope     scope
 	scoped    *scoped
@@ -24,16 +25,16 @@ type watcher struct {
 	after     uint64 // it watches after this version, possibly a future one
 	seen      uint64 // the version up to which all events were returned
 
-	batch []Event // the result of the last Next; the slice is reused
+	batch []storage.Event // the result of the last Next; the slice is reused
 }
 
-func (c *Cache) Watch(selection Selection, after uint64) (Watcher, error) {
+func (c *Cache) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if newest := max(c.version, c.expected); after > newest {
 		return nil, &api.Error{Kind: api.Expired, Message: fmt.Sprintf("Too large resource version: %d, current: %d", after, newest)}
 	}
-	history := c.lane(selection.Kind).history
+	history := c.keep(selection.Kind).history
 	if after < history.since {
 		return nil, expired(after, history.since)
 	}
@@ -50,7 +51,7 @@ func (w *watcher) Stop() {
 	w.history.unwatch(w.scope)
 }
 
-func (w *watcher) Next(ctx context.Context) ([]Event, error) {
+func (w *watcher) Next(ctx context.Context) ([]storage.Event, error) {
 	for {
 		events, changed, err := w.read()
 		if err != nil || len(events) > 0 {
@@ -65,7 +66,7 @@ func (w *watcher) Next(ctx context.Context) ([]Event, error) {
 }
 
 // read returns the unread events, and a channel that is closed when there are more.
-func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
+func (w *watcher) read() (events []storage.Event, changed <-chan struct{}, err error) {
 	w.cache.mu.RLock()
 	defer w.cache.mu.RUnlock()
 	if w.missed() {
@@ -77,7 +78,7 @@ func (w *watcher) read() (events []Event, changed <-chan struct{}, err error) {
 		w.next = number + 1
 		event := w.history.events[number-w.history.first]
 		if event.Version > w.after && (w.selection.Includes(event.Before) || w.selection.Includes(event.After)) {
-			w.batch = append(w.batch, event)
+			w.batch = append(w.batch, event.Event)
 		}
 		if len(w.batch) >= maxBatch && event.last {
 			w.seen = max(w.seen, event.Version)

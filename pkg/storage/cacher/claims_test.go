@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"testing"
@@ -60,7 +60,7 @@ func TestATaskWithoutAMachineTakesNoHostPorts(t *testing.T) {
 // A read lock that is taken twice waits for who wants to write in between, who waits for the first.
 func TestTheCacheIsNotLockedWhileCandidatesAreMade(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	put(t, cache, makeTask("a", nil, 80))
 	free, err := cache.FirstFree(func(send func(api.Object) bool) {
 		cache.Expect(7) // waits until nobody has the lock

@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 func podOn(machine, namespace, id string) *api.Task {
@@ -22,10 +23,10 @@ func podOn(machine, namespace, id string) *api.Task {
 func TestAWatcherIsWokenOnlyByWhatConcernsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCache(0)
+		cache := New(0)
 		var mu sync.Mutex // guards woken
 		woken := map[string]bool{}
-		for name, selection := range map[string]Selection{
+		for name, selection := range map[string]storage.Selection{
 			"m1": {Machine: "m1"}, "m2": {Machine: "m2"}, "dev": {Namespace: "dev"}, "all": {},
 		} {
 			selection.Kind = api.TaskKind
@@ -60,14 +61,14 @@ func TestAWatcherIsWokenOnlyByWhatConcernsIt(t *testing.T) {
 func TestWhatAWatcherGetsAgreesWithAScan(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))
-	cache := NewCache(0)
-	all, err := cache.Watch(Selection{Kind: api.TaskKind}, 0)
+	cache := New(0)
+	all, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 0)
 	require.NoError(t, err)
-	var events []Event
+	var events []storage.Event
 	for step := range 3000 {
 		id, machine := fmt.Sprint("p", random.Intn(50)), fmt.Sprint("m", random.Intn(20))
 		namespace := []string{"default", "dev"}[random.Intn(2)]
-		if cache.get(api.Key{Kind: api.TaskKind, Namespace: namespace, ID: id}) != nil && random.Intn(2) == 0 {
+		if cache.kind(api.TaskKind).get(api.Key{Kind: api.TaskKind, Namespace: namespace, ID: id}) != nil && random.Intn(2) == 0 {
 			require.NoError(t, cache.Update(func(tx *Tx) error {
 				tx.Replace(tx.Get(api.Key{Kind: api.TaskKind, Namespace: namespace, ID: id}), nil, tx.Version()+1)
 				return nil
@@ -81,7 +82,7 @@ func TestWhatAWatcherGetsAgreesWithAScan(t *testing.T) {
 		if step%30 > 0 {
 			continue
 		}
-		selection := Selection{Kind: api.TaskKind, Machine: fmt.Sprint("m", random.Intn(20)), Namespace: []string{"", "dev"}[random.Intn(2)]}
+		selection := storage.Selection{Kind: api.TaskKind, Machine: fmt.Sprint("m", random.Intn(20)), Namespace: []string{"", "dev"}[random.Intn(2)]}
 		if random.Intn(3) == 0 {
 			selection.Machine = ""
 		}
@@ -114,10 +115,10 @@ func TestWhatAWatcherGetsAgreesWithAScan(t *testing.T) {
 // A watcher is cut off by a dropped event that concerns it, and by no other one.
 func TestAWatcherOfOneMachineIsCutOffByItsOwnEventsOnly(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
-	quiet, err := cache.Watch(Selection{Kind: api.TaskKind, Machine: "m1"}, 0)
+	cache := New(0)
+	quiet, err := cache.Watch(storage.Selection{Kind: api.TaskKind, Machine: "m1"}, 0)
 	require.NoError(t, err)
-	slow, err := cache.Watch(Selection{Kind: api.TaskKind, Machine: "m2"}, 0)
+	slow, err := cache.Watch(storage.Selection{Kind: api.TaskKind, Machine: "m2"}, 0)
 	require.NoError(t, err)
 	put(t, cache, podOn("m2", "", "x"))
 	for i := range maxEvents {
@@ -132,46 +133,46 @@ func TestAWatcherOfOneMachineIsCutOffByItsOwnEventsOnly(t *testing.T) {
 		_, err = slow.Next(t.Context())
 		assert.Equal(t, api.Expired, api.KindOf(err))
 	}
-	_, err = cache.Watch(Selection{Kind: api.TaskKind, Machine: "m1"}, 0)
+	_, err = cache.Watch(storage.Selection{Kind: api.TaskKind, Machine: "m1"}, 0)
 	assert.Equal(t, api.Expired, api.KindOf(err), "a new one cannot know")
 }
 
 func TestAStoppedWatcherLeavesNothing(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
-	var all []Watcher
+	cache := New(0)
+	var all []storage.Watcher
 	for i := range 100 {
-		watcher, err := cache.Watch(Selection{Kind: api.TaskKind, Machine: fmt.Sprint("m", i/2)}, 0)
+		watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind, Machine: fmt.Sprint("m", i/2)}, 0)
 		require.NoError(t, err)
 		all = append(all, watcher)
 	}
-	assert.Len(t, cache.lanes[api.TaskKind].history.scopes, 50)
+	assert.Len(t, cache.kinds[api.TaskKind].history.scopes, 50)
 	cache.Reset(5, nil) // they are cut off, and stopped all the same
 	for _, watcher := range slices.Backward(all) {
 		watcher.Stop()
 	}
-	assert.Empty(t, cache.lanes)
-	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 5)
+	assert.Empty(t, cache.kinds)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 5)
 	require.NoError(t, err)
 	watcher.Stop()
-	assert.Empty(t, cache.lanes[api.TaskKind].history.scopes)
+	assert.Empty(t, cache.kinds[api.TaskKind].history.scopes)
 }
 
 // All histories together are bounded: the one that keeps most gives way.
 func TestTheLargestHistoryGivesWay(t *testing.T) {
 	t.Parallel()
 	const size = maxHistorySize / 8
-	cache := NewCache(0)
+	cache := New(0)
 	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n", ObjectMeta: api.ObjectMeta{Remainder: api.Remainder(make([]byte, size))}})
 	put(t, cache, &api.Any{Kind: api.NodeKind, ID: "n"})
 	for i := range 20 {
 		put(t, cache, &api.Any{Kind: "events", ID: "e", ObjectMeta: api.ObjectMeta{Namespace: "default", Remainder: api.Remainder(make([]byte, size+i))}})
 	}
 	assert.LessOrEqual(t, cache.size, maxHistorySize)
-	assert.Equal(t, cache.size, cache.lanes[api.NodeKind].history.size+cache.lanes["events"].history.size)
-	watcher, err := cache.Watch(Selection{Kind: api.NodeKind}, 1)
+	assert.Equal(t, cache.size, cache.kinds[api.NodeKind].history.size+cache.kinds["events"].history.size)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.NodeKind}, 1)
 	require.NoError(t, err, "the history of nodes is short, and stays")
 	watcher.Stop()
-	_, err = cache.Watch(Selection{Kind: "events"}, 2)
+	_, err = cache.Watch(storage.Selection{Kind: "events"}, 2)
 	assert.Equal(t, api.Expired, api.KindOf(err))
 }

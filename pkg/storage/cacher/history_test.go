@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"context"
@@ -19,19 +19,20 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
+	"kube2014/pkg/storage"
 )
 
 func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 	t.Parallel()
 	const start, over = 1000, 7
-	cache := NewCache(start)
-	all, err := cache.Watch(Selection{Kind: api.ServiceKind}, start)
+	cache := New(start)
+	all, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, start)
 	require.NoError(t, err)
 	for i := range maxEvents {
 		put(t, cache, service(i))
 	}
 	assert.Len(t, eventsOf(cache), maxEvents)
-	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, start)
+	_, err = cache.Watch(storage.Selection{Kind: api.ServiceKind}, start)
 	require.NoError(t, err, "all are there")
 	events, err := all.Next(t.Context())
 	require.NoError(t, err)
@@ -44,9 +45,9 @@ func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 	assert.Len(t, eventsOf(cache), maxEvents)
 	_, err = all.Next(t.Context())
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, start+over-1)
+	_, err = cache.Watch(storage.Selection{Kind: api.ServiceKind}, start+over-1)
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, start+over)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, start+over)
 	require.NoError(t, err)
 	events, err = watcher.Next(t.Context())
 	require.NoError(t, err)
@@ -56,17 +57,17 @@ func TestTheHistoryHasTheLastEventsAndNoMore(t *testing.T) {
 
 func TestAVersionBeforeTheFirstOneOfACacheHasExpired(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(1000)
+	cache := New(1000)
 	for version, want := range map[uint64]api.ErrorKind{0: api.Expired, 999: api.Expired, 1000: "", 1001: api.Expired} {
-		_, err := cache.Watch(Selection{Kind: api.TaskKind}, version)
+		_, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, version)
 		assert.Equal(t, want, api.KindOf(err), "%d", version)
 	}
 }
 
 func TestAWatcherIsCutOffByTheFirstEventThatItCannotRead(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
-	behind, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+	cache := New(0)
+	behind, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
 	for i := range maxEvents {
 		put(t, cache, service(i))
@@ -93,10 +94,10 @@ func TestAWatcherIsCutOffByTheFirstEventThatItCannotRead(t *testing.T) {
 func TestTheMemoryThatTheHistoryKeepsIsBounded(t *testing.T) {
 	t.Parallel()
 	const size, objects = 4 << 20, 64
-	cache := NewCache(0)
-	slow, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+	cache := New(0)
+	slow, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
-	var all []weak.Pointer[Object]
+	var all []weak.Pointer[storage.Object]
 	for i := range objects {
 		all = append(all, weak.Make(put(t, cache, &api.Service{
 			JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"large": strings.Repeat("x", size)}, Port: i,
@@ -122,7 +123,7 @@ func TestTheMemoryThatTheHistoryKeepsIsBounded(t *testing.T) {
 }
 
 // eventsOf returns the events of services.
-func eventsOf(cache *Cache) []Event { return cache.lane(api.ServiceKind).history.events }
+func eventsOf(cache *Cache) []entry { return cache.kind(api.ServiceKind).history.events }
 
 func sumOfSizes(cache *Cache) int {
 	sum := 0
@@ -134,18 +135,18 @@ func sumOfSizes(cache *Cache) int {
 
 func TestAnObjectThatIsLargerThanTheHistoryLeavesItEmpty(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	put(t, cache, &api.Service{JSONBase: api.JSONBase{ID: "x"}, Labels: map[string]string{"large": strings.Repeat("x", maxHistorySize+1)}})
-	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err, "the present version costs the history nothing")
 	remove(t, cache, api.ServiceKind, "x")
 	assert.Empty(t, eventsOf(cache))
 	assert.Zero(t, cache.size)
 	_, err = watcher.Next(t.Context())
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	_, err = cache.Watch(Selection{Kind: api.ServiceKind}, 1)
+	_, err = cache.Watch(storage.Selection{Kind: api.ServiceKind}, 1)
 	assert.Equal(t, api.Expired, api.KindOf(err))
-	watcher, err = cache.Watch(Selection{Kind: api.ServiceKind}, 2)
+	watcher, err = cache.Watch(storage.Selection{Kind: api.ServiceKind}, 2)
 	require.NoError(t, err)
 	put(t, cache, service(1))
 	events, err := watcher.Next(t.Context())
@@ -157,7 +158,7 @@ func TestTheTextsOfAnObjectCountInTheHistory(t *testing.T) {
 	t.Parallel()
 	sizes := map[bool]int{}
 	for _, encoded := range []bool{false, true} {
-		cache := NewCache(0)
+		cache := New(0)
 		object := put(t, cache, makeTask("x", nil))
 		if encoded {
 			_, err := object.EncodedBy(v1beta1.Codec)
@@ -237,8 +238,8 @@ func TestTheZoneOfATimeDoesNotCount(t *testing.T) {
 
 func TestAWatcherGetsABatchAtOnceAndWhatWasMadeTogetherInOne(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
-	var together []*Object
+	cache := New(0)
+	var together []*storage.Object
 	for i := range maxBatch - 1 {
 		put(t, cache, service(i))
 	}
@@ -246,14 +247,14 @@ func TestAWatcherGetsABatchAtOnceAndWhatWasMadeTogetherInOne(t *testing.T) {
 		for i := range 3 {
 			for _, object := range []api.Object{service(i), &api.Endpoints{Name: service(i).ID}} {
 				version := tx.Version() + 1
-				together = append(together, NewObject(object, version, version))
+				together = append(together, storage.NewObject(object, version, version))
 				tx.Replace(tx.Get(object.Key()), together[len(together)-1], version)
 			}
 		}
 		return nil
 	}))
 	put(t, cache, service(1))
-	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 	require.NoError(t, err)
 	for _, want := range []int{maxBatch - 1 + 3, 1} {
 		events, err := watcher.Next(t.Context())
@@ -266,10 +267,10 @@ func TestAWatcherGetsABatchAtOnceAndWhatWasMadeTogetherInOne(t *testing.T) {
 func TestAWatcherWaitsForAChangeOfItsKindOrTheEndOfTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCache(0)
-		watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+		cache := New(0)
+		watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 		require.NoError(t, err)
-		var events []Event
+		var events []storage.Event
 		returned := false
 		next := func(ctx context.Context) {
 			returned = false
@@ -285,7 +286,7 @@ func TestAWatcherWaitsForAChangeOfItsKindOrTheEndOfTheContext(t *testing.T) {
 		synctest.Wait()
 		assert.False(t, returned, "it is of another kind")
 		require.Error(t, cache.Update(func(tx *Tx) error {
-			tx.Replace(nil, NewObject(service(1), 2, 2), 2)
+			tx.Replace(nil, storage.NewObject(service(1), 2, 2), 2)
 			return errors.New("no")
 		}))
 		synctest.Wait()
@@ -320,8 +321,8 @@ func (c beforeWait) Done() <-chan struct{} {
 func TestAWatcherDoesNotMissAChangeThatIsMadeBeforeItWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cache := NewCache(0)
-		watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 0)
+		cache := New(0)
+		watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 0)
 		require.NoError(t, err)
 		events, err := watcher.Next(beforeWait{t.Context(), func() { put(t, cache, service(1)) }})
 		require.NoError(t, err)
@@ -332,26 +333,26 @@ func TestAWatcherDoesNotMissAChangeThatIsMadeBeforeItWaits(t *testing.T) {
 func TestAListAtAVersionIsWhatAListWasThen(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewSource(1))
-	cache, lists := NewCache(0), []*List{}
+	cache, lists := New(0), []*storage.List{}
 	for version := range uint64(500) {
-		now, err := cache.List(Selection{Kind: api.TaskKind})
+		now, err := cache.List(storage.Selection{Kind: api.TaskKind})
 		require.NoError(t, err)
 		require.Equal(t, version, now.Version)
 		lists = append(lists, now)
 		id := fmt.Sprint("x", random.Intn(20))
-		if cache.get(api.DefaultKey(api.TaskKind, id)) != nil && random.Intn(2) == 0 {
+		if cache.kind(api.TaskKind).get(api.DefaultKey(api.TaskKind, id)) != nil && random.Intn(2) == 0 {
 			remove(t, cache, api.TaskKind, id)
 		} else {
 			put(t, cache, makeTask(id, nil))
 		}
 	}
 	for _, then := range lists {
-		again, err := cache.ListAt(Selection{Kind: api.TaskKind}, then.Version)
+		again, err := cache.ListAt(storage.Selection{Kind: api.TaskKind}, then.Version)
 		require.NoError(t, err)
 		require.Equal(t, then.Version, again.Version)
 		require.True(t, slices.Equal(then.Items, again.Items), "at version %d: %v, not %v", then.Version, idsOf(again.Items), idsOf(then.Items))
 	}
-	none, err := cache.ListAt(Selection{Kind: api.NodeKind}, 500)
+	none, err := cache.ListAt(storage.Selection{Kind: api.NodeKind}, 500)
 	require.NoError(t, err)
 	assert.Empty(t, none.Items)
 }

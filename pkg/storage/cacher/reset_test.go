@@ -1,20 +1,19 @@
-package storage
+package cacher
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // taskOn returns a task on a machine.
-func taskOn(machine, id string, version uint64, ports ...int) *Object {
+func taskOn(machine, id string, version uint64, ports ...int) *storage.Object {
 	task := &api.Task{JSONBase: api.JSONBase{ID: id}, Labels: map[string]string{"name": "web"}}
 	task.CurrentState.Host = machine
 	container := api.Container{}
@@ -22,15 +21,15 @@ func taskOn(machine, id string, version uint64, ports ...int) *Object {
 		container.Ports = append(container.Ports, api.Port{HostPort: port})
 	}
 	task.DesiredState.Manifest.Containers = []api.Container{container}
-	return NewObject(task, version, version)
+	return storage.NewObject(task, version, version)
 }
 
-func replace(before, after *Object, version uint64) func(*Tx) error {
+func replace(before, after *storage.Object, version uint64) func(*Tx) error {
 	return func(tx *Tx) error { tx.Replace(before, after, version); return nil }
 }
 
 // machines returns where the tasks are, in their order.
-func machines(objects []*Object) (all []string) {
+func machines(objects []*storage.Object) (all []string) {
 	for _, object := range objects {
 		all = append(all, object.Object.(*api.Task).CurrentState.Host)
 	}
@@ -39,14 +38,14 @@ func machines(objects []*Object) (all []string) {
 
 func TestAResetPutsOtherObjectsIntoThePlaceOfAll(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(1)
+	cache := New(1)
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "old", 2, 80), 2)))
-	cache.Reset(9, []*Object{taskOn("m", "new", 7, 81)})
+	cache.Reset(9, []*storage.Object{taskOn("m", "new", 7, 81)})
 
 	_, err := cache.Get(api.DefaultKey(api.TaskKind, "old"))
 	assert.Equal(t, api.NotFound, api.KindOf(err))
 	for _, labels := range []map[string]string{nil, {"name": "web"}} {
-		list, err := cache.List(Selection{Kind: api.TaskKind, Labels: labels})
+		list, err := cache.List(storage.Selection{Kind: api.TaskKind, Labels: labels})
 		require.NoError(t, err)
 		require.Len(t, list.Items, 1)
 		assert.Equal(t, "new", list.Items[0].Key().ID)
@@ -61,8 +60,8 @@ func TestAResetPutsOtherObjectsIntoThePlaceOfAll(t *testing.T) {
 func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string]uint64{"with events that were not read": 3, "with none": 0} {
-		cache := NewCache(1)
-		watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 1)
+		cache := New(1)
+		watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 1)
 		require.NoError(t, err)
 		for version := range events {
 			require.NoError(t, cache.Update(replace(nil, taskOn("m", string(rune('a'+version)), version+2), version+2)))
@@ -72,9 +71,9 @@ func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
 			_, err = watcher.Next(context.Background())
 			assert.Equal(t, api.Expired, api.KindOf(err), name)
 		}
-		_, err = cache.Watch(Selection{Kind: api.TaskKind}, 8)
+		_, err = cache.Watch(storage.Selection{Kind: api.TaskKind}, 8)
 		assert.Equal(t, api.Expired, api.KindOf(err), name)
-		again, err := cache.Watch(Selection{Kind: api.TaskKind}, 9)
+		again, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 9)
 		require.NoError(t, err)
 		require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 10), 10)))
 		got, err := again.Next(context.Background())
@@ -87,7 +86,7 @@ func TestAResetCutsOffThoseWhoWatch(t *testing.T) {
 // Not every change of a store changes an object, but each makes its version larger.
 func TestAVersionWithoutAnEventCanBeWatchedFrom(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(1)
+	cache := New(1)
 	require.NoError(t, cache.Update(func(tx *Tx) error {
 		tx.Skip(5)
 		assert.EqualValues(t, 5, tx.Version())
@@ -96,7 +95,7 @@ func TestAVersionWithoutAnEventCanBeWatchedFrom(t *testing.T) {
 	version, err := cache.Version()
 	require.NoError(t, err)
 	assert.EqualValues(t, 5, version)
-	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 5)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 5)
 	require.NoError(t, err)
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 6), 6)))
 	got, err := watcher.Next(context.Background())
@@ -107,9 +106,9 @@ func TestAVersionWithoutAnEventCanBeWatchedFrom(t *testing.T) {
 // Another program may give two tasks the same id, and the same host port.
 func TestTasksWithOneIDOnTwoMachinesAreTwo(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	var version uint64
-	add := func(task *Object) *Object {
+	add := func(task *storage.Object) *storage.Object {
 		version++
 		require.NoError(t, cache.Update(replace(nil, task, version)))
 		return task
@@ -117,14 +116,14 @@ func TestTasksWithOneIDOnTwoMachinesAreTwo(t *testing.T) {
 	second := add(taskOn("m2", "x", 1, 80))
 	add(taskOn("m1", "x", 2, 80))
 	add(taskOn("m0", "x-1", 3))
-	list, err := cache.List(Selection{Kind: api.TaskKind})
+	list, err := cache.List(storage.Selection{Kind: api.TaskKind})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m1", "m2", "m0"}, machines(list.Items))
 	assert.Equal(t, []string{"m1", "m2"}, machines(cache.All(api.DefaultKey(api.TaskKind, "x"))))
 	assert.Empty(t, cache.All(api.DefaultKey(api.TaskKind, "y")))
 	first, err := cache.Get(api.DefaultKey(api.TaskKind, "x"))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"m1"}, machines([]*Object{first}))
+	assert.Equal(t, []string{"m1"}, machines([]*storage.Object{first}))
 
 	thief := add(taskOn("m1", "thief", 4, 80))
 	require.NoError(t, cache.Update(replace(first, nil, 5)))
@@ -135,68 +134,16 @@ func TestTasksWithOneIDOnTwoMachinesAreTwo(t *testing.T) {
 	assert.Empty(t, cache.All(api.DefaultKey(api.TaskKind, "x")))
 }
 
-// timed is a store of one object whose clock a test moves.
-type timed struct {
-	Interface
-	now     time.Time
-	stored  *Object
-	err     error // of Get
-	commits []Change
-	answer  error // of Commit
-}
-
-func (s *timed) Now() time.Time { return s.now }
-
-func (s *timed) Get(api.Key) (*Object, error) { return s.stored, s.err }
-
-func (s *timed) Commit(changes ...Change) ([]*Object, error) {
-	s.commits = append(s.commits, changes...)
-	s.now = s.now.Add(time.Second)
-	return []*Object{s.stored}, s.answer
-}
-
-func TestAnUpdateThatOthersOvertakeGivesUpByTheStoresClock(t *testing.T) {
-	t.Parallel()
-	began := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
-	store := &timed{now: began, stored: taskOn("m", "x", 7), answer: api.NewConflict("it has changed")}
-	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), func(stored *Object) (api.Object, error) { return stored.Object, nil })
-	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
-	require.Len(t, store.commits, 3)
-	for _, commit := range store.commits {
-		assert.Equal(t, began, commit.Began, "all attempts are one request")
-		assert.EqualValues(t, 7, commit.Expected)
-	}
-}
-
-func TestWhatCannotBeDecodedCanBeReplaced(t *testing.T) {
-	t.Parallel()
-	undecodable := &api.Error{Kind: api.Internal, Message: "broken", Err: &Undecodable{Version: 7, Err: errors.New("no JSON")}}
-	store := &timed{stored: nil, err: undecodable}
-	change := func(stored *Object) (api.Object, error) {
-		assert.Nil(t, stored)
-		return taskOn("m", "x", 0).Object, nil
-	}
-	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), change)
-	require.NoError(t, err)
-	require.Len(t, store.commits, 1)
-	assert.EqualValues(t, 7, store.commits[0].Expected)
-
-	refuse := func(*Object) (api.Object, error) { return nil, api.NewNotFound(api.TaskKind, "x") }
-	_, err = GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), refuse)
-	assert.Equal(t, undecodable, err, "it is there, so it is not missing")
-	assert.Equal(t, "broken: no JSON", api.InFull(err))
-}
-
 func TestWhatHasGoneIsShownOnceMoreWithTheVersionOfItsEnd(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(1)
+	cache := New(1)
 	first, second := taskOn("m", "x", 2), taskOn("m", "x", 3)
-	for version, step := range []struct{ before, after *Object }{{nil, first}, {first, second}, {second, nil}} {
+	for version, step := range []struct{ before, after *storage.Object }{{nil, first}, {first, second}, {second, nil}} {
 		require.NoError(t, cache.Update(replace(step.before, step.after, uint64(version+2))))
 	}
-	var shown [2][]*Object
+	var shown [2][]*storage.Object
 	for i := range shown {
-		watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 2)
+		watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 2)
 		require.NoError(t, err)
 		events, err := watcher.Next(t.Context())
 		require.NoError(t, err)
@@ -211,14 +158,14 @@ func TestWhatHasGoneIsShownOnceMoreWithTheVersionOfItsEnd(t *testing.T) {
 	for i := range shown[0] {
 		assert.Same(t, shown[0][i], shown[1][i], "all who watch get the same one")
 	}
-	again := Event{Type: Deleted, Version: 9, Before: first}
+	again := storage.Event{Type: storage.Deleted, Version: 9, Before: first}
 	assert.EqualValues(t, 9, again.Last().Version(), "another store's version of the change")
 }
 
 func TestAWatcherTellsHowFarItHasLooked(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(1)
-	watcher, err := cache.Watch(Selection{Kind: api.ServiceKind}, 1)
+	cache := New(1)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.ServiceKind}, 1)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, watcher.Version())
 	require.NoError(t, cache.Update(replace(nil, taskOn("m", "x", 2), 2)))
@@ -228,7 +175,7 @@ func TestAWatcherTellsHowFarItHasLooked(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualValues(t, 2, watcher.Version(), "there was nothing for it")
 
-	tasks, err := cache.Watch(Selection{Kind: api.TaskKind}, 1)
+	tasks, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 1)
 	require.NoError(t, err)
 	for version := uint64(3); version < maxBatch+10; version++ {
 		require.NoError(t, cache.Update(replace(nil, taskOn("m", strconv.FormatUint(version, 10), version), version)))

@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"errors"
@@ -9,23 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // contents is all that a cache holds, apart from the objects themselves.
 type contents struct {
 	version uint64
-	objects map[api.Kind][]*Object
-	labels  map[label][]*Object
+	objects map[api.Kind][]*storage.Object
+	labels  map[label][]*storage.Object
 	claims  map[api.Claim]api.Object
 	events  int
 }
 
 func contentsOf(cache *Cache) contents {
 	c := contents{
-		version: cache.version, objects: map[api.Kind][]*Object{}, labels: map[label][]*Object{},
+		version: cache.version, objects: map[api.Kind][]*storage.Object{}, labels: map[label][]*storage.Object{},
 		claims: map[api.Claim]api.Object{},
 	}
-	for kind, objects := range cache.lanes {
+	for kind, objects := range cache.kinds {
 		c.events += len(objects.history.events)
 		if objects.byName.Len() > 0 {
 			c.objects[kind] = objects.byName.Values()
@@ -48,7 +49,7 @@ func changeMuch(tx *Tx) {
 			tx.Replace(before, nil, version)
 			return
 		}
-		tx.Replace(before, NewObject(object, version, version), version)
+		tx.Replace(before, storage.NewObject(object, version, version), version)
 	}
 	replace("a", makeTask("a", map[string]string{"name": "db"}, 82))
 	replace("b", makeTask("b", map[string]string{"name": "web", "tier": "front"}, 80))
@@ -69,11 +70,11 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cache := NewCache(10)
+			cache := New(10)
 			put(t, cache, makeTask("a", map[string]string{"name": "web"}, 80))
 			put(t, cache, makeTask("b", map[string]string{"name": "web", "tier": "back"}, 81))
 			put(t, cache, makeTask("c", map[string]string{"name": "db"}, 82, 83))
-			watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 13)
+			watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 13)
 			require.NoError(t, err)
 			before := contentsOf(cache)
 			func() {
@@ -101,16 +102,16 @@ func TestAChangeThatFailsIsUndone(t *testing.T) {
 
 func TestAChangeSeesWhatItHasMadeSoFar(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	require.NoError(t, cache.Update(func(tx *Tx) error {
 		assert.Nil(t, tx.Get(api.DefaultKey(api.TaskKind, "a")))
-		object := NewObject(makeTask("a", nil, 80), 5, 5)
+		object := storage.NewObject(makeTask("a", nil, 80), 5, 5)
 		tx.Replace(nil, object, 5)
 		assert.Same(t, object, tx.Get(api.DefaultKey(api.TaskKind, "a")))
 		assert.EqualValues(t, 5, tx.Version())
-		_, err := tx.Apply(Create(makeTask("b", nil, 81, 80)))
+		_, err := tx.Apply(storage.Create(makeTask("b", nil, 81, 80)))
 		assert.Equal(t, api.NewHostPortTaken("b", 80, "m1", "a"), err)
-		_, err = tx.Apply(Update(makeTask("a", nil, 80), 5))
+		_, err = tx.Apply(storage.Update(makeTask("a", nil, 80), 5))
 		assert.NoError(t, err, "its own")
 		return nil
 	}))
@@ -118,15 +119,15 @@ func TestAChangeSeesWhatItHasMadeSoFar(t *testing.T) {
 
 func TestAChangeThatChangesNothingMakesNoVersion(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(7)
+	cache := New(7)
 	require.NoError(t, cache.Update(func(*Tx) error { return nil }))
-	assert.Equal(t, contentsOf(NewCache(7)), contentsOf(cache))
+	assert.Equal(t, contentsOf(New(7)), contentsOf(cache))
 }
 
 // A store of which others are the masters may tell of the new owner first.
 func TestAPortStaysWithItsLastOwnerWhenAnEarlierOneGoes(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(0)
+	cache := New(0)
 	put(t, cache, makeTask("a", nil, 80))
 	put(t, cache, makeTask("b", nil, 80))
 	put(t, cache, makeTask("a", nil, 81))

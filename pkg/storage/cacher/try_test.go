@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"errors"
@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 func TestAChangeThatIsTriedTellsItsEventsAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(10)
+	cache := New(10)
 	put(t, cache, makeTask("a", map[string]string{"name": "web"}, 80))
 	put(t, cache, makeTask("b", map[string]string{"name": "web", "tier": "back"}, 81))
 	put(t, cache, makeTask("c", map[string]string{"name": "db"}, 82, 83))
-	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 13)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 13)
 	require.NoError(t, err)
 	before := contentsOf(cache)
 	tried, err := cache.Try(func(tx *Tx) error { changeMuch(tx); return nil })
@@ -31,7 +32,7 @@ func TestAChangeThatIsTriedTellsItsEventsAndLeavesNoTrace(t *testing.T) {
 
 func TestAChangeThatIsTriedMayFail(t *testing.T) {
 	t.Parallel()
-	cache, refusal := NewCache(10), errors.New("no")
+	cache, refusal := New(10), errors.New("no")
 	put(t, cache, makeTask("a", nil, 80))
 	put(t, cache, makeTask("b", nil, 81))
 	put(t, cache, makeTask("c", nil, 82))
@@ -46,8 +47,8 @@ func TestAChangeThatIsTriedMayFail(t *testing.T) {
 }
 
 // inShort returns what events say, apart from the objects themselves.
-func inShort(events []Event) (all [][4]any) {
-	version := func(object *Object) uint64 {
+func inShort(events []storage.Event) (all [][4]any) {
+	version := func(object *storage.Object) uint64 {
 		if object == nil {
 			return 0
 		}
@@ -62,31 +63,31 @@ func inShort(events []Event) (all [][4]any) {
 func TestAChangeIsAppliedWithTheNextVersion(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		change  Change
+		change  storage.Change
 		want    api.ErrorKind
 		version uint64 // of the cache, which has the task a of version 11
 		written bool
 		created uint64
 	}{
-		"a new object":                {Create(service(1)), "", 12, true, 12},
-		"another version":             {Update(makeTask("a", nil, 81), 11), "", 12, true, 11},
-		"a deletion":                  {Delete(api.DefaultKey(api.TaskKind, "a"), Present), "", 12, false, 0},
-		"a deletion of nothing":       {Delete(api.DefaultKey(api.TaskKind, "b"), Any), "", 11, false, 0},
-		"a requirement":               {Require(api.DefaultKey(api.TaskKind, "a")), "", 11, false, 0},
-		"what there should not be":    {Create(makeTask("a", nil)), api.AlreadyExists, 11, false, 0},
-		"what there should be":        {Require(api.DefaultKey(api.TaskKind, "b")), api.NotFound, 11, false, 0},
-		"what should not be so old":   {Update(makeTask("a", nil), 10), api.Conflict, 11, false, 0},
-		"a host port that is taken":   {Create(makeTask("b", nil, 90, 80)), api.HostPortTaken, 11, false, 0},
-		"a task that would be a pod":  {Update(&api.Task{JSONBase: api.JSONBase{ID: "a"}, IsPod: true}, Present), api.Invalid, 11, false, 0},
-		"an unconditional deletion":   {Delete(api.DefaultKey(api.TaskKind, "a"), Blind), "", 12, false, 0},
-		"an unconditional write":      {Update(makeTask("a", nil), Any), "", 12, true, 11},
-		"one that may be a first one": {Update(makeTask("c", nil), Blind), "", 12, true, 12},
+		"a new object":                {storage.Create(service(1)), "", 12, true, 12},
+		"another version":             {storage.Update(makeTask("a", nil, 81), 11), "", 12, true, 11},
+		"a deletion":                  {storage.Delete(api.DefaultKey(api.TaskKind, "a"), storage.Present), "", 12, false, 0},
+		"a deletion of nothing":       {storage.Delete(api.DefaultKey(api.TaskKind, "b"), storage.Any), "", 11, false, 0},
+		"a requirement":               {storage.Require(api.DefaultKey(api.TaskKind, "a")), "", 11, false, 0},
+		"what there should not be":    {storage.Create(makeTask("a", nil)), api.AlreadyExists, 11, false, 0},
+		"what there should be":        {storage.Require(api.DefaultKey(api.TaskKind, "b")), api.NotFound, 11, false, 0},
+		"what should not be so old":   {storage.Update(makeTask("a", nil), 10), api.Conflict, 11, false, 0},
+		"a host port that is taken":   {storage.Create(makeTask("b", nil, 90, 80)), api.HostPortTaken, 11, false, 0},
+		"a task that would be a pod":  {storage.Update(&api.Task{JSONBase: api.JSONBase{ID: "a"}, IsPod: true}, storage.Present), api.Invalid, 11, false, 0},
+		"an unconditional deletion":   {storage.Delete(api.DefaultKey(api.TaskKind, "a"), storage.Blind), "", 12, false, 0},
+		"an unconditional write":      {storage.Update(makeTask("a", nil), storage.Any), "", 12, true, 11},
+		"one that may be a first one": {storage.Update(makeTask("c", nil), storage.Blind), "", 12, true, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cache := NewCache(10)
+			cache := New(10)
 			put(t, cache, makeTask("a", nil, 80))
-			var written *Object
+			var written *storage.Object
 			err := cache.Update(func(tx *Tx) (err error) {
 				written, err = tx.Apply(row.change)
 				return err
@@ -107,14 +108,14 @@ func TestAChangeIsAppliedWithTheNextVersion(t *testing.T) {
 
 func TestAVersionThatIsExpectedCanBeWatchedFrom(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(10)
-	_, err := cache.Watch(Selection{Kind: api.TaskKind}, 12)
+	cache := New(10)
+	_, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 12)
 	require.EqualError(t, err, "Too large resource version: 12, current: 10")
 	cache.Expect(12)
 	cache.Expect(11)
-	watcher, err := cache.Watch(Selection{Kind: api.TaskKind}, 12)
+	watcher, err := cache.Watch(storage.Selection{Kind: api.TaskKind}, 12)
 	require.NoError(t, err)
-	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 13)
+	_, err = cache.Watch(storage.Selection{Kind: api.TaskKind}, 13)
 	require.EqualError(t, err, "Too large resource version: 13, current: 12")
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, cache, makeTask(id, nil))
@@ -126,13 +127,13 @@ func TestAVersionThatIsExpectedCanBeWatchedFrom(t *testing.T) {
 
 	cache.Expect(20)
 	cache.Reset(15, nil)
-	_, err = cache.Watch(Selection{Kind: api.TaskKind}, 16)
+	_, err = cache.Watch(storage.Selection{Kind: api.TaskKind}, 16)
 	assert.Equal(t, api.Expired, api.KindOf(err), "nothing is expected of what is read anew")
 }
 
 func TestTheEventsOfAHistoryUpToAVersion(t *testing.T) {
 	t.Parallel()
-	cache := NewCache(10)
+	cache := New(10)
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, cache, makeTask(id, nil))
 	}
@@ -142,7 +143,7 @@ func TestTheEventsOfAHistoryUpToAVersion(t *testing.T) {
 		assert.Len(t, events, want, until)
 	}
 	events, _ := cache.Events(12)
-	events[0] = Event{}
+	events[0] = storage.Event{}
 	again, _ := cache.Events(12)
 	assert.EqualValues(t, 11, again[0].Version, "they are the caller's own")
 	for i := range maxEvents {
@@ -157,17 +158,17 @@ func TestTheEventsOfAHistoryUpToAVersion(t *testing.T) {
 
 func TestAChangeInWords(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "create task", Create(makeTask("x", nil)).InWords())
-	assert.Equal(t, "update service", Update(service(1), Present).InWords())
-	assert.Equal(t, "update service", Update(service(1), Any).InWords())
-	assert.Equal(t, "delete endpoints", Delete(api.DefaultKey(api.EndpointsKind, "x"), Any).InWords())
-	assert.Equal(t, "delete task", Delete(api.DefaultKey(api.TaskKind, "x"), Absent).InWords())
-	assert.Equal(t, "list tasks", ListInWords(api.TaskKind))
-	assert.Equal(t, "list endpoints", ListInWords(api.EndpointsKind))
-	assert.Equal(t, "list apiservices.apiregistration.k8s.io", ListInWords("apiservices.apiregistration.k8s.io"))
+	assert.Equal(t, "create task", storage.Create(makeTask("x", nil)).InWords())
+	assert.Equal(t, "update service", storage.Update(service(1), storage.Present).InWords())
+	assert.Equal(t, "update service", storage.Update(service(1), storage.Any).InWords())
+	assert.Equal(t, "delete endpoints", storage.Delete(api.DefaultKey(api.EndpointsKind, "x"), storage.Any).InWords())
+	assert.Equal(t, "delete task", storage.Delete(api.DefaultKey(api.TaskKind, "x"), storage.Absent).InWords())
+	assert.Equal(t, "list tasks", storage.ListInWords(api.TaskKind))
+	assert.Equal(t, "list endpoints", storage.ListInWords(api.EndpointsKind))
+	assert.Equal(t, "list apiservices.apiregistration.k8s.io", storage.ListInWords("apiservices.apiregistration.k8s.io"))
 }
 
 func TestTheVersionOfAnObjectThatIsToBeNewMeansNothingElse(t *testing.T) {
 	t.Parallel()
-	assert.NotContains(t, []uint64{Absent, Present, Any, Blind}, api.ToBeCreated)
+	assert.NotContains(t, []uint64{storage.Absent, storage.Present, storage.Any, storage.Blind}, api.ToBeCreated)
 }

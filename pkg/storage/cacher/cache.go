@@ -1,4 +1,6 @@
-package storage
+// Package cacher keeps the objects of a store in memory, with their recent changes, for readers and watchers. It is what
+// Kubernetes has under the same name.
+package cacher
 
 import (
 	"iter"
@@ -6,6 +8,7 @@ import (
 	"sync"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // Cache holds the objects of a store by key, by label and by claim, and their
@@ -15,57 +18,52 @@ type Cache struct {
 	version  uint64
 	expected uint64 // the store has at least this version
 	since    uint64 // the cache has received all changes after this version
-	lanes    map[api.Kind]*lane
+	kinds    map[api.Kind]*watchCache
 	claims   claims
 	size     int // of all histories, in bytes
 }
 
-var _ Reader = (*Cache)(nil)
+var _ storage.Reader = (*Cache)(nil)
 
-// NewCache returns an empty cache of a store with this version.
-func NewCache(version uint64) *Cache {
-	return &Cache{version: version, since: version, lanes: map[api.Kind]*lane{}, claims: claims{}}
+// New returns an empty cache of a store with this version.
+func New(version uint64) *Cache {
+	return &Cache{version: version, since: version, kinds: map[api.Kind]*watchCache{}, claims: claims{}}
 }
 
-// lane returns the objects and the history of a kind. The caller holds the lock, for writing.
-func (c *Cache) lane(kind api.Kind) *lane {
-	own := c.lanes[kind]
-	if own == nil {
-		own = &lane{index: makeIndex(), history: makeHistory(c.since)}
-		c.lanes[kind] = own
+// kind returns the objects and the history of a kind: of one that has never had an object, new ones. The caller holds the lock.
+func (c *Cache) kind(kind api.Kind) *watchCache {
+	if known := c.kinds[kind]; known != nil {
+		return known
 	}
-	return own
+	return &watchCache{index: makeIndex(), history: makeHistory(c.since)}
+}
+
+// keep is kind for changes and watches, which last. The caller holds the lock, for writing.
+func (c *Cache) keep(kind api.Kind) *watchCache {
+	kept := c.kind(kind)
+	c.kinds[kind] = kept
+	return kept
 }
 
 // Get implements Reader.
-func (c *Cache) Get(key api.Key) (*Object, error) {
+func (c *Cache) Get(key api.Key) (*storage.Object, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if object := c.get(key); object != nil {
+	if object := c.kind(key.Kind).get(key); object != nil {
 		return object, nil
 	}
 	return nil, api.NewNotFound(key.Kind, key.ID)
 }
 
-// get returns an object, nil if there is none.
-func (c *Cache) get(key api.Key) *Object {
-	if lane := c.lanes[key.Kind]; lane != nil {
-		return lane.get(key)
-	}
-	return nil
-}
-
 // All returns the objects of a key, sorted by machine: other programs may have stored
 // several tasks.
-func (c *Cache) All(key api.Key) (all []*Object) {
+func (c *Cache) All(key api.Key) (all []*storage.Object) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if lane := c.lanes[key.Kind]; lane != nil {
-		lane.each(key, func(object *Object) bool {
-			all = append(all, object)
-			return true
-		})
-	}
+	c.kind(key.Kind).each(key, func(object *storage.Object) bool {
+		all = append(all, object)
+		return true
+	})
 	return all
 }
 
@@ -73,25 +71,25 @@ func (c *Cache) All(key api.Key) (all []*Object) {
 func (c *Cache) Len() (n int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for _, lane := range c.lanes {
-		n += lane.byName.Len()
+	for _, of := range c.kinds {
+		n += of.byName.Len()
 	}
 	return n
 }
 
 // Reset replaces all objects, as of a version of the store. The histories are cleared, and all
 // watchers are cut off.
-func (c *Cache) Reset(version uint64, objects []*Object) {
-	fresh := NewCache(version) // readers use the old objects meanwhile
+func (c *Cache) Reset(version uint64, objects []*storage.Object) {
+	fresh := New(version) // readers use the old objects meanwhile
 	for _, object := range objects {
 		fresh.swap(nil, object)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, lane := range c.lanes {
-		lane.history.end()
+	for _, of := range c.kinds {
+		of.history.end()
 	}
-	c.version, c.since, c.expected, c.lanes, c.claims, c.size = version, version, 0, fresh.lanes, fresh.claims, 0
+	c.version, c.since, c.expected, c.kinds, c.claims, c.size = version, version, 0, fresh.kinds, fresh.claims, 0
 }
 
 // Expect records a version of the store that the cache has not reached yet, so that watches
@@ -103,33 +101,23 @@ func (c *Cache) Expect(version uint64) {
 }
 
 // List implements Reader.
-func (c *Cache) List(selection Selection) (*List, error) {
+func (c *Cache) List(selection storage.Selection) (*storage.List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	list := &List{Kind: selection.Kind, Version: c.version}
-	if lane := c.lanes[selection.Kind]; lane != nil {
-		list.Items = lane.list(selection)
-	}
-	return list, nil
+	return &storage.List{Kind: selection.Kind, Version: c.version, Items: c.kind(selection.Kind).list(selection)}, nil
 }
 
 // ListAt implements Reader. It reverts the changes of the history after the version.
-func (c *Cache) ListAt(selection Selection, version uint64) (*List, error) {
+func (c *Cache) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	list, since := &List{Kind: selection.Kind, Version: version}, c.since
-	lane := c.lanes[selection.Kind]
-	if lane != nil {
-		since = lane.history.since
-	}
-	if version < since || version > c.version {
+	of := c.kind(selection.Kind)
+	if since := of.history.since; version < since || version > c.version {
 		return nil, expired(version, since)
 	}
-	if lane != nil {
-		list.Items = lane.listAt(lane.history.then(version))
-	}
+	list := &storage.List{Kind: selection.Kind, Version: version, Items: of.listAt(of.history.then(version))}
 	if selection.Namespace != "" || selection.Machine != "" || len(selection.Labels) > 0 {
-		list.Items = slices.DeleteFunc(list.Items, func(object *Object) bool { return !selection.Includes(object) })
+		list.Items = slices.DeleteFunc(list.Items, func(object *storage.Object) bool { return !selection.Includes(object) })
 	}
 	return list, nil
 }
@@ -165,12 +153,9 @@ func (c *Cache) Version() (uint64, error) {
 func (c *Cache) Changed(kind api.Kind) (uint64, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	lane := c.lanes[kind]
-	if lane == nil {
-		return c.since, nil
+	history := c.kind(kind).history
+	if n := len(history.events); n > 0 {
+		return history.events[n-1].Version, nil
 	}
-	if events := lane.history.events; len(events) > 0 {
-		return events[len(events)-1].Version, nil
-	}
-	return lane.history.since, nil
+	return history.since, nil
 }

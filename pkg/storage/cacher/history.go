@@ -1,27 +1,38 @@
-package storage
+package cacher
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 
-	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
-
-// lane holds the objects of one kind, and their recent changes. A busy kind neither expires
-// the watchers of other kinds nor wakes them.
-type lane struct {
-	*index
-	history *history
-}
 
 // history holds the recent changes of one kind, in order. It has no lock of its own.
 type history struct {
-	events []Event
+	events []entry
 	first  uint64 // the number of the first event: events are numbered without gaps
 	since  uint64 // the history has all changes after this version
 	size   int    // of the replaced and deleted objects, in bytes
 	ended  bool   // another history has replaced it
 	scopes map[scope]*scoped
+}
+
+// entry is an event in a history.
+type entry struct {
+	storage.Event
+	size int  // of the replaced or deleted object, which the history retains, in bytes
+	last bool // whether it is the last event of its commit
+}
+
+// makeEntry estimates the memory that an event retains. It does not count JSON that is encoded later, for slow watchers or last
+// states.
+func makeEntry(event storage.Event) entry {
+	e := entry{Event: event}
+	if event.Before != nil {
+		e.size = sizeOf(reflect.ValueOf(event.Before.Object)) + event.Before.EncodedSize()
+	}
+	return e
 }
 
 // scope is the part of a history that a watcher follows: a machine, a namespace, or everything if both are "".
@@ -43,7 +54,7 @@ func makeHistory(version uint64) *history {
 func (h *history) next() uint64 { return h.first + uint64(len(h.events)) }
 
 // scopeOf returns the scope of the watchers of a selection.
-func scopeOf(selection Selection) scope {
+func scopeOf(selection storage.Selection) scope {
 	if selection.Machine != "" {
 		return scope{machine: selection.Machine}
 	}
@@ -51,9 +62,9 @@ func scopeOf(selection Selection) scope {
 }
 
 // scopesOf yields the scopes of an event.
-func scopesOf(event Event) iter.Seq[scope] {
+func scopesOf(event storage.Event) iter.Seq[scope] {
 	return func(send func(scope) bool) {
-		was, is := machineOf(event.Before), machineOf(event.After)
+		was, is := storage.MachineOf(event.Before), storage.MachineOf(event.After)
 		if was == is {
 			was = ""
 		}
@@ -69,7 +80,7 @@ func scopesOf(event Event) iter.Seq[scope] {
 }
 
 // watched yields the watched scopes of an event.
-func (h *history) watched(event Event) iter.Seq[*scoped] {
+func (h *history) watched(event storage.Event) iter.Seq[*scoped] {
 	return func(send func(*scoped) bool) {
 		if len(h.scopes) == 0 {
 			return
@@ -82,8 +93,8 @@ func (h *history) watched(event Event) iter.Seq[*scoped] {
 	}
 }
 
-func (h *history) add(event Event) {
-	for watched := range h.watched(event) {
+func (h *history) add(event entry) {
+	for watched := range h.watched(event.Event) {
 		watched.numbers = append(watched.numbers, h.next())
 	}
 	h.events = append(h.events, event)
@@ -92,20 +103,20 @@ func (h *history) add(event Event) {
 
 // drop removes the oldest event.
 func (h *history) drop() {
-	for watched := range h.watched(h.events[0]) {
+	for watched := range h.watched(h.events[0].Event) {
 		if len(watched.numbers) > 0 && watched.numbers[0] == h.first {
 			watched.numbers, watched.complete = watched.numbers[1:], h.first+1
 		}
 	}
 	h.size -= h.events[0].size
 	h.since = h.events[0].Version
-	h.events[0] = Event{} // release the objects: the array may outlive the slice
+	h.events[0] = entry{} // release the objects: the array may outlive the slice
 	h.events = h.events[1:]
 	h.first++
 }
 
 // wake notifies the watchers of the scopes of an event.
-func (h *history) wake(event Event) {
+func (h *history) wake(event storage.Event) {
 	for watched := range h.watched(event) {
 		watched.wake()
 	}
@@ -135,7 +146,7 @@ func (h *history) watch(by scope, from uint64) *scoped {
 	if from < watched.complete {
 		var earlier []uint64
 		for number := from; number < watched.complete; number++ {
-			for s := range scopesOf(h.events[number-h.first]) {
+			for s := range scopesOf(h.events[number-h.first].Event) {
 				if s == by {
 					earlier = append(earlier, number)
 				}
@@ -156,7 +167,7 @@ func (h *history) unwatch(by scope) {
 }
 
 // extend prepends earlier events: all changes after a version.
-func (h *history) extend(since uint64, events []Event) {
+func (h *history) extend(since uint64, events []entry) {
 	for _, event := range events {
 		h.size += event.size
 	}
@@ -167,26 +178,18 @@ func (h *history) extend(since uint64, events []Event) {
 
 // then returns the prior states of the objects that have changed since a version, by name, nil if
 // the object did not exist.
-func (h *history) then(version uint64) map[string]*Object {
-	then := map[string]*Object{}
+func (h *history) then(version uint64) map[string]*storage.Object {
+	then := map[string]*storage.Object{}
 	for _, event := range slices.Backward(h.events) {
 		if event.Version <= version {
 			break
 		}
 		if event.After != nil {
-			then[event.After.name] = nil
+			then[event.After.Name()] = nil
 		}
 		if event.Before != nil {
-			then[event.Before.name] = event.Before
+			then[event.Before.Name()] = event.Before
 		}
 	}
 	return then
-}
-
-// Key returns the key of the object that has changed.
-func (e Event) Key() api.Key {
-	if e.After != nil {
-		return e.After.Key()
-	}
-	return e.Before.Key()
 }

@@ -1,4 +1,4 @@
-package storage
+package cacher
 
 import (
 	"iter"
@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage"
 )
 
 // index holds the objects of one kind, sorted by name: all objects, and the objects with each
@@ -36,7 +37,9 @@ func labelsOf(machine string, labels map[string]string) iter.Seq[label] {
 }
 
 // sorted holds objects, sorted by name.
-type sorted struct{ btree.Map[string, *Object] }
+type sorted struct {
+	btree.Map[string, *storage.Object]
+}
 
 // all reports whether the names of all objects have a prefix.
 func (s *sorted) all(prefix string) bool {
@@ -46,28 +49,15 @@ func (s *sorted) all(prefix string) bool {
 }
 
 // ascend yields the objects whose names have a prefix.
-func (s *sorted) ascend(prefix string, send func(*Object) bool) {
-	s.Ascend(prefix, func(name string, object *Object) bool { return strings.HasPrefix(name, prefix) && send(object) })
+func (s *sorted) ascend(prefix string, send func(*storage.Object) bool) {
+	s.Ascend(prefix, func(name string, object *storage.Object) bool { return strings.HasPrefix(name, prefix) && send(object) })
 }
 
 func makeIndex() *index { return &index{byLabel: map[label]*sorted{}} }
 
-// nameOf returns the index key of an object, unique within a kind. Names sort by namespace, then
-// by id.
-func nameOf(object api.Object) string {
-	name := prefixOf(object.Key())
-	if placed, ok := object.(api.Placed); ok {
-		name += placed.Twin()
-	}
-	return name
-}
-
-// prefixOf returns the common prefix of the names of all objects of a key, and of no others.
-func prefixOf(key api.Key) string { return key.Namespace + "\x00" + key.ID + "\x00" }
-
 // get returns the first object of a key, nil if there is none.
-func (x *index) get(key api.Key) (found *Object) {
-	x.each(key, func(object *Object) bool {
+func (x *index) get(key api.Key) (found *storage.Object) {
+	x.each(key, func(object *storage.Object) bool {
 		found = object
 		return false
 	})
@@ -75,12 +65,12 @@ func (x *index) get(key api.Key) (found *Object) {
 }
 
 // each yields the objects of a key.
-func (x *index) each(key api.Key, send func(*Object) bool) {
-	x.byName.ascend(prefixOf(key), send)
+func (x *index) each(key api.Key, send func(*storage.Object) bool) {
+	x.byName.ascend(storage.NamePrefix(key), send)
 }
 
 // list returns the selected objects. It reads only the objects with the rarest of the labels, or of the machine.
-func (x *index) list(selection Selection) (found []*Object) {
+func (x *index) list(selection storage.Selection) (found []*storage.Object) {
 	rarest, conditions := &x.byName, 0
 	for wanted := range labelsOf(selection.Machine, selection.Labels) {
 		conditions++
@@ -100,7 +90,7 @@ func (x *index) list(selection Selection) (found []*Object) {
 	if isAll && rarest.all(prefix) {
 		return rarest.Values()
 	}
-	rarest.ascend(prefix, func(object *Object) bool {
+	rarest.ascend(prefix, func(object *storage.Object) bool {
 		if isAll || selection.Includes(object) {
 			found = append(found, object)
 		}
@@ -112,15 +102,15 @@ func (x *index) list(selection Selection) (found []*Object) {
 // listAt returns all objects as of an earlier version. then maps the names of the objects that have
 // changed since to their prior states, nil if the object did not exist. listAt is called for each
 // page of a list, and blocks writers, so it walks the index once and does not sort it.
-func (x *index) listAt(then map[string]*Object) []*Object {
-	list := make([]*Object, 0, x.byName.Len())
+func (x *index) listAt(then map[string]*storage.Object) []*storage.Object {
+	list := make([]*storage.Object, 0, x.byName.Len())
 	changed := slices.Sorted(maps.Keys(then))
-	add := func(object *Object) {
+	add := func(object *storage.Object) {
 		if object != nil {
 			list = append(list, object)
 		}
 	}
-	x.byName.Scan(func(name string, object *Object) bool {
+	x.byName.Scan(func(name string, object *storage.Object) bool {
 		for ; len(changed) > 0 && changed[0] < name; changed = changed[1:] {
 			add(then[changed[0]])
 		}
@@ -136,18 +126,8 @@ func (x *index) listAt(then map[string]*Object) []*Object {
 	return list
 }
 
-// Carries reports whether labels includes all labels of the query.
-func Carries(labels, query map[string]string) bool {
-	for key, value := range query {
-		if own, ok := labels[key]; !ok || own != value {
-			return false
-		}
-	}
-	return true
-}
-
 // swap replaces a version of an object by another one; either may be nil.
-func (x *index) swap(before, after *Object) {
+func (x *index) swap(before, after *storage.Object) {
 	if before != nil {
 		x.remove(before, after)
 	}
@@ -156,10 +136,10 @@ func (x *index) swap(before, after *Object) {
 	}
 }
 
-func (x *index) add(object *Object) {
-	name := object.name
+func (x *index) add(object *storage.Object) {
+	name := object.Name()
 	x.byName.Set(name, object)
-	for own := range labelsOf(machineOf(object), object.GetLabels()) {
+	for own := range labelsOf(storage.MachineOf(object), object.GetLabels()) {
 		carriers := x.byLabel[own]
 		if carriers == nil {
 			carriers = &sorted{}
@@ -170,13 +150,13 @@ func (x *index) add(object *Object) {
 }
 
 // remove removes an object from where the next version, if there is one, does not take its place.
-func (x *index) remove(object, next *Object) {
-	name := object.name
-	if next != nil && next.name == name && machineOf(next) == machineOf(object) && maps.Equal(next.GetLabels(), object.GetLabels()) {
+func (x *index) remove(object, next *storage.Object) {
+	name := object.Name()
+	if next != nil && next.Name() == name && storage.MachineOf(next) == storage.MachineOf(object) && maps.Equal(next.GetLabels(), object.GetLabels()) {
 		return
 	}
 	x.byName.Delete(name)
-	for own := range labelsOf(machineOf(object), object.GetLabels()) {
+	for own := range labelsOf(storage.MachineOf(object), object.GetLabels()) {
 		carriers := x.byLabel[own]
 		if carriers.Delete(name); carriers.Len() == 0 {
 			delete(x.byLabel, own)

@@ -1,0 +1,44 @@
+package storage
+
+import "kube2014/pkg/api"
+
+// Event is one change of an object.
+type Event struct {
+	Type    EventType
+	Version uint64  // of the store, after the change
+	Before  *Object // nil if it was added
+	After   *Object // nil if it was deleted
+}
+
+// Last returns the prior state at the event's version, for DELETED events. All watchers share
+// it.
+func (e Event) Last() *Object {
+	if last := e.Before.last.Load(); last != nil && last.Version() == e.Version {
+		return last
+	}
+	last := NewObject(Copy(e.Before.Object), e.Version, e.Before.Meta().CreationVersion)
+	if !e.Before.last.CompareAndSwap(nil, last) {
+		if other := e.Before.last.Load(); other.Version() == e.Version {
+			return other
+		}
+	}
+	return last
+}
+
+// EventType is what happened to an object.
+type EventType string
+
+// The types of events, in today's words.
+const (
+	Added    EventType = "ADDED"
+	Modified EventType = "MODIFIED"
+	Deleted  EventType = "DELETED"
+)
+
+// Key returns the key of the object that has changed.
+func (e Event) Key() api.Key {
+	if e.After != nil {
+		return e.After.Key()
+	}
+	return e.Before.Key()
+}
