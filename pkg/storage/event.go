@@ -35,6 +35,19 @@ const (
 	Deleted  EventType = "DELETED"
 )
 
+// MakeEvent returns the event by which a version of an object becomes another one. before is nil for a new object, after for a
+// deleted one.
+func MakeEvent(before, after *Object, version uint64) Event {
+	event := Event{Type: Modified, Version: version, Before: before, After: after}
+	switch {
+	case before == nil:
+		event.Type = Added
+	case after == nil:
+		event.Type = Deleted
+	}
+	return event
+}
+
 // Key returns the key of the object that has changed.
 func (e Event) Key() api.Key {
 	if e.After != nil {

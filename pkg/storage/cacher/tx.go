@@ -97,16 +97,9 @@ func (tx *Tx) Skip(version uint64) { tx.version = version }
 // Replace replaces a version of an object by another one, and sets the version. before is
 // nil for a new object, after for a deleted one.
 func (tx *Tx) Replace(before, after *storage.Object, version uint64) {
-	event := storage.Event{Type: storage.Modified, Version: version, Before: before, After: after}
-	switch {
-	case before == nil:
-		event.Type = storage.Added
-	case after == nil:
-		event.Type = storage.Deleted
-	}
 	tx.cache.swap(before, after)
 	tx.version = version
-	tx.events = append(tx.events, event)
+	tx.events = append(tx.events, storage.MakeEvent(before, after, version))
 }
 
 // swap replaces a version of an object by another one. The caller holds the lock.

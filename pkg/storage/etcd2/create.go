@@ -83,7 +83,7 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 		return nil, err
 	}
 	own := &mirror.Change{Key: mirror.PlaceFor(task).Key(), Object: task}
-	err = failed("create task", create, s.mirror.Put(own, value, storage.Absent))
+	err = failed(create, s.mirror.Put(own, value, storage.Absent))
 	if api.KindOf(err) == api.Internal && task.CurrentState.Host != "" {
 		if undoErr := s.removeFromList(task.CurrentState.Host, task.ID, claimed, nil); undoErr != nil {
 			return nil, undoErr

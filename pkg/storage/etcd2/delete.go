@@ -65,7 +65,7 @@ func (s *Store) deleteTask(remove storage.Change) error {
 			return s.deleteRest(remove.Key.ID, found, machine.WithTask(task.Place, nil, machine.Version), budget)
 		}
 		if !mirror.HasCode(err, mirror.CompareFailed) {
-			return failed(budget.operation, remove, err)
+			return failed(remove, err)
 		}
 		if err := budget.check(); err != nil { // it was updated, or created again
 			return err

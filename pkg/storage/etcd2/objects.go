@@ -27,7 +27,7 @@ func (s *Store) writeObject(change storage.Change) (*storage.Object, error) {
 		own.Created = now.Created
 	}
 	err = s.mirror.Put(own, value, change.Expected)
-	return own.Written, failed(budget.operation, change, err)
+	return own.Written, failed(change, err)
 }
 
 // deleteObject deletes an object that has only one key. An unconditional delete
@@ -37,12 +37,12 @@ func (s *Store) deleteObject(change storage.Change) error {
 	if change.Unconditional() {
 		err = mirror.Ignore(err, mirror.NotAFile, mirror.NotADirectory)
 	}
-	return failed("delete "+string(change.Key.Kind), change, err)
+	return failed(change, err)
 }
 
 // failed translates the error of a change that etcd has refused, or that failed on
 // the way to it; nil stays nil.
-func failed(operation string, change storage.Change, err error) error {
+func failed(change storage.Change, err error) error {
 	switch {
 	case mirror.HasCode(err, mirror.AlreadyExists):
 		return api.NewAlreadyExists(change.Key.Kind, change.Key.ID)
@@ -51,7 +51,7 @@ func failed(operation string, change storage.Change, err error) error {
 	case mirror.HasCode(err, mirror.NotFound):
 		return api.NewNotFound(change.Key.Kind, change.Key.ID)
 	}
-	return mirror.Failed(operation, err)
+	return mirror.Failed(change.InWords(), err)
 }
 
 // deleteUnchanged deletes a key unless it has changed.

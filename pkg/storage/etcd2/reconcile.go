@@ -33,8 +33,8 @@ func (s *Store) Reconcile() error {
 		return err
 	}
 	var failures []error
-	for _, found := range s.sightings.due(s.compare(indexKeys), s.clock.now()) {
-		if err := found.repair(); err != nil {
+	for _, found := range s.inconsistencies.due(s.compare(indexKeys), s.clock.now()) {
+		if err := found.do(); err != nil {
 			failures = append(failures, fmt.Errorf("reconcile: %s %s: %w", found.what, mirror.KeyInWords(found.id), err))
 			continue
 		}
@@ -43,9 +43,9 @@ func (s *Store) Reconcile() error {
 	return errors.Join(failures...)
 }
 
-// stock is the input of compare: the machines and their tasks, and the index keys, which
+// snapshot is the input of compare: the machines and their tasks, and the index keys, which
 // were read before.
-type stock struct {
+type snapshot struct {
 	machines  map[string]*mirror.Machine
 	tasks     map[mirror.Place]*mirror.Stored
 	indexKeys *etcd.Node
@@ -54,8 +54,8 @@ type stock struct {
 // compare returns all inconsistencies between the mirror and the index keys, which
 // were read before it: those of the lists, then of the index keys, then of the
 // endpoints.
-func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
-	all := stock{s.mirror.Machines(), map[mirror.Place]*mirror.Stored{}, indexKeys}
+func (s *Store) compare(indexKeys *etcd.Node) (found []repair) {
+	all := snapshot{s.mirror.Machines(), map[mirror.Place]*mirror.Stored{}, indexKeys}
 	names := slices.Sorted(maps.Keys(all.machines))
 	for _, machine := range all.machines {
 		for _, task := range machine.Tasks {
@@ -73,7 +73,7 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 				continue
 			}
 			if mirror.Child(indexKeys, task.ID) == nil {
-				found = append(found, inconsistency{finding{"missing index key", name, task.ID, task.Created},
+				found = append(found, repair{inconsistency{"missing index key", name, task.ID, task.Created},
 					func() error { return s.repairUnindexed(task) }})
 			}
 			if other, twice := keyOf[task.ID]; twice {
@@ -94,7 +94,7 @@ func (s *Store) compare(indexKeys *etcd.Node) (found []inconsistency) {
 }
 
 // indexed returns the task in the place that the index key of an id names, nil for none.
-func (all stock) indexed(id string) *mirror.Stored {
+func (all snapshot) indexed(id string) *mirror.Stored {
 	if node := mirror.Child(all.indexKeys, id); node != nil {
 		p, _, _ := mirror.Indexed(id, node.Value)
 		return all.tasks[p]
@@ -107,7 +107,7 @@ func (all stock) indexed(id string) *mirror.Stored {
 // manifest: it was written by another program, or by a create that was delayed
 // until its claim had been repaired. A corrupt pod may be on any machine, so its
 // manifest stays.
-func (s *Store) compareList(all stock, m *mirror.Machine) (found []inconsistency) {
+func (s *Store) compareList(all snapshot, m *mirror.Machine) (found []repair) {
 	if m.Broken != nil || m.Name == "" {
 		return nil // the log and /healthz name what is broken
 	}
@@ -123,7 +123,7 @@ func (s *Store) compareList(all stock, m *mirror.Machine) (found []inconsistency
 		if node := mirror.Child(all.indexKeys, id); node != nil {
 			version = node.ModifiedIndex
 		}
-		found = append(found, inconsistency{finding{"orphaned manifest", m.Name, id, version},
+		found = append(found, repair{inconsistency{"orphaned manifest", m.Name, id, version},
 			func() error { return s.removeFromList(m.Name, id, version, nil) }})
 	}
 	for _, task := range m.Tasks {
@@ -131,7 +131,7 @@ func (s *Store) compareList(all stock, m *mirror.Machine) (found []inconsistency
 			continue // List logs corrupt tasks, compare invalid ids
 		}
 		if indexed := all.indexed(task.ID); indexed == nil || indexed == task {
-			found = append(found, inconsistency{finding{"missing or stale manifest", m.Name, task.ID, task.Version},
+			found = append(found, repair{inconsistency{"missing or stale manifest", m.Name, task.ID, task.Version},
 				func() error { return s.repairManifest(task) }})
 		}
 	}
@@ -140,11 +140,11 @@ func (s *Store) compareList(all stock, m *mirror.Machine) (found []inconsistency
 
 // compareEndpoints finds endpoints without a service, which may be a corrupt one. It
 // looks up the services last, because the endpoints of a new service are newer.
-func (s *Store) compareEndpoints() (found []inconsistency) {
+func (s *Store) compareEndpoints() (found []repair) {
 	endpoints := slices.DeleteFunc(s.mirror.Unreadable(), func(bad *mirror.Stored) bool { return bad.Kind != api.EndpointsKind || bad.Dir })
 	all, _ := s.mirror.Objects.List(storage.Selection{Kind: api.EndpointsKind}) // the memory never fails
 	for _, object := range all.Items {
-		endpoints = append(endpoints, mirror.MakeStored(mirror.PlaceFor(object.Object), object))
+		endpoints = append(endpoints, mirror.MakeStored(object))
 	}
 	for _, one := range endpoints {
 		if len(s.mirror.Copies(api.Key{Kind: api.ServiceKind, Namespace: one.Namespace, ID: one.ID})) == 0 {
@@ -154,9 +154,9 @@ func (s *Store) compareEndpoints() (found []inconsistency) {
 	return found
 }
 
-// orphanedKey returns an inconsistency that is repaired by deleting a key.
-func (s *Store) orphanedKey(what, machine, id, key string, version uint64) inconsistency {
-	return inconsistency{finding{what, machine, id, version}, func() error { return s.deleteUnchanged("reconcile", key, version) }}
+// orphanedKey returns the repair of an inconsistency by deleting a key.
+func (s *Store) orphanedKey(what, machine, id, key string, version uint64) repair {
+	return repair{inconsistency{what, machine, id, version}, func() error { return s.deleteUnchanged("reconcile", key, version) }}
 }
 
 // repairUnindexed writes the index key of a task that another program wrote.

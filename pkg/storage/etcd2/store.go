@@ -29,13 +29,14 @@ type ManifestFunc func(machine string, task api.Task, services []api.Service) (a
 // task is three writes, and a service and its endpoints are two. Reconcile repairs
 // what a crash between them leaves.
 type Store struct {
-	mirror    *mirror.Mirror
-	lists     lists
-	claims    *cacher.ClaimsInFlight
-	warnings  warnings
-	sightings sightings
-	manifests ManifestFunc
-	clock     *clock
+	storage.ReaderFunc // over the mirror
+	mirror             *mirror.Mirror
+	lists              lists
+	claims             *cacher.ClaimsInFlight
+	warnings           warnings
+	inconsistencies    inconsistencies
+	manifests          ManifestFunc
+	clock              *clock
 }
 
 var (
@@ -47,12 +48,13 @@ var (
 func New(client Client, manifests ManifestFunc) *Store {
 	clock, mirror := &clock{now: time.Now, sleep: time.Sleep, after: time.After}, mirror.New(client)
 	return &Store{
-		mirror:    mirror,
-		lists:     lists{mirror: mirror, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
-		claims:    cacher.NewClaimsInFlight(),
-		warnings:  warnings{clock: clock, warned: map[string]uint64{}},
-		manifests: manifests,
-		clock:     clock,
+		ReaderFunc: func(operation string) (storage.Reader, error) { return mirror.Objects, mirror.Fresh(operation) },
+		mirror:     mirror,
+		lists:      lists{mirror: mirror, clock: clock, writers: map[string]*listWriter{}, full: map[string]fullList{}},
+		claims:     cacher.NewClaimsInFlight(),
+		warnings:   warnings{clock: clock, warned: map[string]uint64{}},
+		manifests:  manifests,
+		clock:      clock,
 	}
 }
 
@@ -142,14 +144,6 @@ func (s *Store) List(selection storage.Selection) (*storage.List, error) {
 	return s.mirror.Objects.List(selection)
 }
 
-// ListAt implements storage.Reader.
-func (s *Store) ListAt(selection storage.Selection, version uint64) (*storage.List, error) {
-	if err := s.mirror.Fresh(storage.ListInWords(selection.Kind)); err != nil {
-		return nil, err
-	}
-	return s.mirror.Objects.ListAt(selection, version)
-}
-
 // FirstFree implements storage.Reader. It skips machines with corrupt values, because
 // their used host ports are unknown, and machines whose list has no room (D41). If no
 // other machine is free, the error names the reason: it is an api.Internal or an
@@ -198,22 +192,6 @@ func (s *Store) checkRoom(machine *mirror.Machine, task *api.Task) error {
 		err = tooLarge(machine.Name, nil)
 	}
 	return err
-}
-
-// Version implements storage.Reader.
-func (s *Store) Version() (uint64, error) {
-	if err := s.mirror.Fresh("get the version"); err != nil {
-		return 0, err
-	}
-	return s.mirror.Objects.Version()
-}
-
-// Changed implements storage.Reader.
-func (s *Store) Changed(kind api.Kind) (uint64, error) {
-	if err := s.mirror.Fresh("get the version"); err != nil {
-		return 0, err
-	}
-	return s.mirror.Objects.Changed(kind)
 }
 
 // Watch implements storage.Reader. See Follow for the changes of other programs.

@@ -51,7 +51,7 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	if binds && mirror.HasCode(err, mirror.CompareFailed, mirror.NotFound) && budget.check() == nil {
 		s.takeBack(task, now.Created)
 	}
-	return own.Written, failed("update task", update, err)
+	return own.Written, failed(update, err)
 }
 
 // updateList writes the manifest of a new version of a task. It returns the stored task,

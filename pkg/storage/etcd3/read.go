@@ -29,7 +29,7 @@ func (s *Store) readAll(ctx context.Context) (*contents, error) {
 // not decoded again.
 func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*contents, error) {
 	known := s.cache.objects
-	if !s.cache.isLoaded() { // its objects may be those of another etcd
+	if _, loaded := s.cache.next(); !loaded { // its objects may be those of another etcd
 		known = cacher.New(0)
 	}
 	read := &contents{others: newOthers()}
@@ -53,7 +53,7 @@ func (s *Store) eachAt(ctx context.Context, prefix string, revision int64, pass 
 		page := resp.Get()
 		if revision == 0 {
 			revision = page.Header.Revision
-			s.note(revision)
+			s.observe(revision, 0)
 		}
 		for _, kv := range page.Kvs {
 			pass(kv)

@@ -164,13 +164,6 @@ func (s *state) await(revision int64, enough <-chan time.Time) bool {
 	return s.loaded && s.revision >= revision
 }
 
-// isLoaded reports whether everything has been read.
-func (s *state) isLoaded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loaded
-}
-
 // size returns the number of keys.
 func (s *state) size() int {
 	s.mu.Lock()

@@ -118,7 +118,7 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 		return nil, list.Broken
 	}
 	if change.Written != nil {
-		after = MakeStored(p, change.Written)
+		after = MakeStored(change.Written)
 	} else if change.node != nil {
 		after = decodeObject(p, change.node, nil)
 	}
@@ -126,7 +126,7 @@ func (s *state) put(p Place, change *Change) (before *storage.Object, after *Sto
 	if IsTask(p.Of()) {
 		from := p.Machine
 		if before != nil {
-			from = MakeStored(p, before).Host()
+			from = MakeStored(before).Host()
 		}
 		if after == nil || after.Host() != from {
 			s.machines[from] = s.machine(from).WithTask(p, nil, change.Version)

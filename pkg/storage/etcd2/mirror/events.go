@@ -85,21 +85,15 @@ func isDeletion(event *etcd.Response) bool {
 // eventOf returns the event of a change, false if it affects no object.
 func eventOf(change *etcd.Response, version uint64) (storage.Event, bool) {
 	p, ours, _ := placeOf(change.Node.Key)
-	event := storage.Event{Type: storage.Modified, Version: version}
 	if !ours || p.Kind == "" {
-		return event, false
+		return storage.Event{}, false
 	}
+	var before, after *storage.Object
 	if change.PrevNode != nil {
-		event.Before = decodeObject(p, change.PrevNode, nil).Object
+		before = decodeObject(p, change.PrevNode, nil).Object
 	}
 	if !isDeletion(change) {
-		event.After = decodeObject(p, change.Node, nil).Object
+		after = decodeObject(p, change.Node, nil).Object
 	}
-	switch {
-	case event.Before == nil:
-		event.Type = storage.Added
-	case event.After == nil:
-		event.Type = storage.Deleted
-	}
-	return event, event.Before != nil || event.After != nil
+	return storage.MakeEvent(before, after, version), before != nil || after != nil
 }

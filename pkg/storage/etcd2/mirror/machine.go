@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -98,14 +99,9 @@ func (m *Machine) find(p Place) (int, bool) {
 	return slices.BinarySearchFunc(m.Tasks, p, func(task *Stored, p Place) int { return compare(task.Place, p) })
 }
 
+// compare orders the tasks of a machine by id, and a task before the pod of its id, whose place has no machine.
 func compare(a, b Place) int {
-	switch order := strings.Compare(a.ID, b.ID); {
-	case order != 0 || a.IsPod() == b.IsPod():
-		return order
-	case b.IsPod():
-		return -1
-	}
-	return 1
+	return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(b.Machine, a.Machine))
 }
 
 // At returns what is stored in a task's place, nil if nothing is. The machine may be nil.
@@ -139,12 +135,14 @@ func (m *Machine) mayHavePods() bool {
 
 // Manifest returns the manifest of a task, nil if it is not in the list.
 func (m *Machine) Manifest(taskID string) *Manifest {
-	for i := range m.Manifests {
-		if m.Manifests[i].ID == taskID {
-			return &m.Manifests[i]
-		}
+	if i := slices.IndexFunc(m.Manifests, isOf(taskID)); i >= 0 {
+		return &m.Manifests[i]
 	}
 	return nil
+}
+
+func isOf(taskID string) func(Manifest) bool {
+	return func(manifest Manifest) bool { return manifest.ID == taskID }
 }
 
 // Consistent reports whether the list has one manifest of the task, that of its
@@ -200,7 +198,7 @@ func (m *Machine) Fits(taskID string, ports []int) bool {
 // the end if there is none.
 func (m *Machine) With(added Manifest) []Manifest {
 	manifests := m.Without(added.ID)
-	i := slices.IndexFunc(m.Manifests, func(manifest Manifest) bool { return manifest.ID == added.ID })
+	i := slices.IndexFunc(m.Manifests, isOf(added.ID))
 	if i < 0 {
 		i = len(manifests)
 	}
@@ -209,11 +207,6 @@ func (m *Machine) With(added Manifest) []Manifest {
 
 // Without returns the list without the manifests of a task. It is never nil.
 func (m *Machine) Without(taskID string) []Manifest {
-	manifests := make([]Manifest, 0, len(m.Manifests)+1) // one more may be added
-	for _, manifest := range m.Manifests {
-		if manifest.ID != taskID {
-			manifests = append(manifests, manifest)
-		}
-	}
-	return manifests
+	manifests := append(make([]Manifest, 0, len(m.Manifests)+1), m.Manifests...) // one more may be added
+	return slices.DeleteFunc(manifests, isOf(taskID))
 }

@@ -171,7 +171,7 @@ func (m *Mirror) Copies(key api.Key) []*Stored {
 	defer m.mu.Unlock()
 	copies := slices.DeleteFunc(m.unreadable(), func(s *Stored) bool { return s.Of() != key })
 	for _, object := range m.Objects.All(key) {
-		copies = append(copies, MakeStored(PlaceFor(object.Object), object))
+		copies = append(copies, MakeStored(object))
 	}
 	return copies
 }

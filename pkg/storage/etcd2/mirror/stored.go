@@ -25,9 +25,9 @@ type Stored struct {
 	Dir     bool
 }
 
-// MakeStored returns the value of an object in a place.
-func MakeStored(p Place, object *storage.Object) *Stored {
-	meta := object.Meta()
+// MakeStored returns the value of an object.
+func MakeStored(object *storage.Object) *Stored {
+	p, meta := PlaceFor(object.Object), object.Meta()
 	s := &Stored{Place: p, Key: p.Key(), Version: meta.ResourceVersion, Created: meta.CreationVersion, Object: object}
 	if task := s.Task(); task != nil {
 		s.ports = task.HostPorts()
@@ -57,7 +57,7 @@ func (s *Stored) Task() *api.Task {
 // not decoded again.
 func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	if cached != nil && !node.Dir && cached.Version() == node.ModifiedIndex && cached.Meta().CreationVersion == node.CreatedIndex {
-		return MakeStored(p, cached)
+		return MakeStored(cached)
 	}
 	object := values.New(p.Of())
 	task, isTask := object.(*api.Task)
@@ -70,7 +70,7 @@ func decodeObject(p Place, node *etcd.Node, cached *storage.Object) *Stored {
 	if isTask && !task.IsPod {
 		task.CurrentState.Host = p.Machine
 	}
-	return MakeStored(p, storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
+	return MakeStored(storage.NewObject(object, node.ModifiedIndex, node.CreatedIndex))
 }
 
 // decode decodes the value of the key of an object.
