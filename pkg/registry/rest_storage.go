@@ -65,21 +65,26 @@ func (s *restStorage[Object]) Extract(body string) (interface{}, error) {
 }
 
 // Create stores an object of Extract.
-func (s *restStorage[Object]) Create(object interface{}) error { return s.apply(object, s.create) }
+func (s *restStorage[Object]) Create(object interface{}) error { return s.apply(s.create, object) }
 
 // Update replaces an object by one of Extract. It creates a controller or a service that is missing.
-func (s *restStorage[Object]) Update(object interface{}) error { return s.apply(object, s.update) }
+func (s *restStorage[Object]) Update(object interface{}) error { return s.apply(s.update, object) }
 
-// apply passes on an object of Extract if it is valid.
-func (s *restStorage[Object]) apply(object interface{}, change func(Object) error) error {
-	extracted, ok := object.(Object)
-	if !ok {
-		return fmt.Errorf("expected a %s, got %T", s.kind, object)
-	}
-	if err := s.validate(extracted); err != nil {
+func (s *restStorage[Object]) apply(change func(Object) error, object interface{}) error {
+	extracted, err := s.checked(object)
+	if err != nil {
 		return err
 	}
 	return change(extracted)
+}
+
+// checked returns an object of Extract, and an error if it is not valid.
+func (s *restStorage[Object]) checked(object interface{}) (Object, error) {
+	extracted, ok := object.(Object)
+	if !ok {
+		return extracted, fmt.Errorf("expected a %s, got %T", s.kind, object)
+	}
+	return extracted, s.validate(extracted)
 }
 
 // DeleteAdmitted implements apiserver.AdmittedDeleter: it deletes an object if it still is as it was when admission decided about

@@ -25,7 +25,7 @@ type TaskRegistryStorage struct {
 func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
 	s := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
 	s.restStorage = restStorage[api.Task]{kind: api.TaskKind, objects: objectsOf(registry),
-		validate: api.ValidateTask, create: s.create, update: registry.UpdateTask, remove: registry.DeleteTask}
+		validate: api.ValidateTask, update: registry.UpdateTask, remove: registry.DeleteTask}
 	return s
 }
 
@@ -85,9 +85,13 @@ func (s *TaskRegistryStorage) Extract(body string) (interface{}, error) {
 	return task, nil
 }
 
-// create places a task on a machine.
-func (s *TaskRegistryStorage) create(task api.Task) error {
-	err := s.place(task)
+// Create places an api.Task on a machine.
+func (s *TaskRegistryStorage) Create(object interface{}) error {
+	task, err := s.checked(object)
+	if err != nil {
+		return err
+	}
+	err = s.place(task)
 	if kind := api.KindOf(err); kind == api.Conflict || kind == api.Internal {
 		// If the task exists already, that is the better reason.
 		if _, getErr := s.registry.GetTask(task.ID); getErr == nil {
