@@ -20,7 +20,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	for i, change := range changes {
 		var err error
 		if change.Action == storage.Check && i > 0 {
-			err = s.checkAgain(change)
+			_, err = s.freshAsExpected(change) // the changes before it are made
 		} else {
 			written[i], err = s.commit(change)
 		}
@@ -32,15 +32,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 		}
 	}
 	return written, nil
-}
-
-// checkAgain makes a check after the changes before it.
-func (s *Store) checkAgain(change storage.Change) error {
-	if err := s.mirror.Fresh("check " + string(change.Key.Kind)); err != nil {
-		return err
-	}
-	_, err := s.cachedAsExpected(change)
-	return err
 }
 
 // undo deletes new objects. If that fails, they stay.

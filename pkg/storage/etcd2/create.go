@@ -3,6 +3,7 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 	"kube2014/pkg/storage/values"
 )
@@ -101,7 +102,7 @@ func (s *Store) addToList(task *api.Task, budget budget) error {
 		return err
 	}
 	name := task.CurrentState.Host
-	return s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]mirror.Manifest, error) {
+	return s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		if err := budget.check(); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 )
 
@@ -133,7 +134,7 @@ func (s *Store) deleteRest(taskID string, found location, machine *mirror.Machin
 // machine, so that a concurrent assignment to this machine fails. version is that of the
 // index key as it was read, 0 if there was none. For machine see seen in lists.change.
 func (s *Store) removeFromList(name, taskID string, version uint64, machine *mirror.Machine) error {
-	return s.lists.change(name, taskID, machine, func(m *mirror.Machine) ([]mirror.Manifest, error) {
+	return s.lists.change(name, taskID, machine, func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}

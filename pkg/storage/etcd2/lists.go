@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 )
 
@@ -15,7 +15,7 @@ import (
 // the list as it is, errStale requests another call with newer state, another error
 // refuses the change. It is also called again after each swap that fails because of
 // another apiserver; its earlier results are then void.
-type listChange func(*mirror.Machine) ([]mirror.Manifest, error)
+type listChange func(*mirror.Machine) ([]manifestlist.Manifest, error)
 
 // errStale means that the known state of a machine is stale, so that the swap of its
 // list failed.
@@ -160,10 +160,10 @@ func (w *listWriter) swapInTime(seen *mirror.Machine, batch []*waitingChange) (e
 
 // applyAll returns the list after the changes, nil if none changes it, and the error
 // of one that refuses: errStale if any requests newer state.
-func applyAll(seen *mirror.Machine, batch []*waitingChange) (manifests []mirror.Manifest, refused error) {
+func applyAll(seen *mirror.Machine, batch []*waitingChange) (manifests []manifestlist.Manifest, refused error) {
 	next := *seen
 	for _, one := range batch {
-		var changed []mirror.Manifest
+		var changed []manifestlist.Manifest
 		changed, one.refused = one.listChange(&next)
 		switch {
 		case errors.Is(one.refused, errStale):
@@ -178,11 +178,11 @@ func applyAll(seen *mirror.Machine, batch []*waitingChange) (manifests []mirror.
 }
 
 // swap replaces the list if it has not changed since it was read (D23).
-func (w *listWriter) swap(seen *mirror.Machine, manifests []mirror.Manifest) error {
+func (w *listWriter) swap(seen *mirror.Machine, manifests []manifestlist.Manifest) error {
 	if seen.Broken != nil {
 		return seen.Broken.Err
 	}
-	value := listValue(manifests)
+	value := manifestlist.Encode(manifests)
 	own := &mirror.Change{Key: mirror.KubeletKey(w.machine), Manifests: manifests}
 	err := w.mirror.Put(own, value, seen.ListVersion)
 	switch {
@@ -195,24 +195,6 @@ func (w *listWriter) swap(seen *mirror.Machine, manifests []mirror.Manifest) err
 		return tooLarge(w.machine, err)
 	}
 	return mirror.Failed("change the list of manifests of machine "+w.machine, err)
-}
-
-func listValue(manifests []mirror.Manifest) string {
-	size := len("[]") + len(manifests)
-	for _, manifest := range manifests {
-		size += len(manifest.Raw)
-	}
-	var list strings.Builder
-	list.Grow(size) // it may be large: no copy is made of it
-	list.WriteByte('[')
-	for i, manifest := range manifests {
-		if i > 0 {
-			list.WriteByte(',')
-		}
-		list.Write(manifest.Raw)
-	}
-	list.WriteByte(']')
-	return list.String()
 }
 
 // noteFull records that etcd has refused to replace a machine's list by one of this size, in bytes.

@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 )
 
@@ -175,7 +176,7 @@ func (s *Store) repairManifest(task *mirror.Stored) error {
 		return err
 	}
 	version := task.Version
-	return s.lists.change(task.Host(), task.ID, nil, func(m *mirror.Machine) ([]mirror.Manifest, error) {
+	return s.lists.change(task.Host(), task.ID, nil, func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		now := m.At(task.Place)
 		if now == nil || now.Version != version {
 			return nil, nil

@@ -15,6 +15,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/cacher"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 )
 
@@ -113,10 +114,14 @@ func (s *Store) readIndexKey(operation, taskID string) (location, error) {
 // and an error if the expectation is not met. It reads from etcd only in that case. A
 // corrupt object counts as existing.
 func (s *Store) expected(change storage.Change) (*mirror.Stored, error) {
-	now, err := s.cachedAsExpected(change)
-	if err == nil {
+	if now, err := s.cachedAsExpected(change); err == nil {
 		return now, nil
 	}
+	return s.freshAsExpected(change)
+}
+
+// freshAsExpected is like expected, but reads from etcd in any case.
+func (s *Store) freshAsExpected(change storage.Change) (*mirror.Stored, error) {
 	if err := s.mirror.Fresh("check " + string(change.Key.Kind)); err != nil {
 		return nil, err
 	}
@@ -188,7 +193,7 @@ func (s *Store) checkRoom(machine *mirror.Machine, task *api.Task) error {
 		return nil
 	}
 	manifest, err := s.makeManifest(task)
-	if err == nil && len(listValue(append(slices.Clone(machine.Manifests), manifest))) >= refused {
+	if err == nil && len(manifestlist.Encode(append(slices.Clone(machine.Manifests), manifest))) >= refused {
 		err = tooLarge(machine.Name, nil)
 	}
 	return err

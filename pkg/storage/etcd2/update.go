@@ -5,6 +5,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 	"kube2014/pkg/storage/etcd2/mirror"
 	"kube2014/pkg/storage/values"
 )
@@ -65,7 +66,7 @@ func (s *Store) updateList(update storage.Change) (now *mirror.Stored, version u
 		return nil, 0, err
 	}
 	name, own := task.CurrentState.Host, mirror.PlaceFor(task)
-	err = s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]mirror.Manifest, error) {
+	err = s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		binds := false
 		if now = m.At(own); now == nil && own.IsPod() {
 			now, binds = s.mirror.At(own), true
@@ -143,7 +144,7 @@ func (s *Store) fence(m *mirror.Machine, task *mirror.Stored) (uint64, error) {
 }
 
 // makeManifest makes the manifest of a task, with the services in the mirror.
-func (s *Store) makeManifest(task *api.Task) (mirror.Manifest, error) {
+func (s *Store) makeManifest(task *api.Task) (manifestlist.Manifest, error) {
 	stored, _ := s.mirror.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // the memory never fails
 	services := make([]api.Service, 0, len(stored.Items))
 	for _, object := range stored.Items {
@@ -153,7 +154,7 @@ func (s *Store) makeManifest(task *api.Task) (mirror.Manifest, error) {
 	}
 	manifest, err := s.manifests(task.CurrentState.Host, *task, services)
 	if err != nil {
-		return mirror.Manifest{}, err
+		return manifestlist.Manifest{}, err
 	}
-	return mirror.EncodeManifest(manifest)
+	return manifestlist.New(manifest)
 }

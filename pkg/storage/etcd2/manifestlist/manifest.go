@@ -1,8 +1,10 @@
-package mirror
+// Package manifestlist encodes the lists of manifests that kubelets of June 2014 read in etcd.
+package manifestlist
 
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/api/v1beta1"
@@ -13,11 +15,11 @@ import (
 type Manifest struct {
 	Raw   json.RawMessage
 	ID    string
-	ports []int
+	Ports []int // the host ports
 }
 
-// EncodeManifest returns a manifest in its stored form.
-func EncodeManifest(manifest api.ContainerManifest) (Manifest, error) {
+// New returns a manifest in its stored form.
+func New(manifest api.ContainerManifest) (Manifest, error) {
 	raw, err := v1beta1.Codec.Marshal(manifest)
 	if err != nil {
 		return Manifest{}, &api.Error{Kind: api.Internal, Message: "the manifest cannot be encoded as JSON", Err: err}
@@ -42,16 +44,16 @@ func makeManifest(raw json.RawMessage) (Manifest, error) {
 	for _, container := range decoded.Containers {
 		for _, port := range container.Ports {
 			if port.HostPort != 0 {
-				m.ports = append(m.ports, port.HostPort)
+				m.Ports = append(m.Ports, port.HostPort)
 			}
 		}
 	}
 	return m, nil
 }
 
-// decodeManifests decodes a list of manifests. It is never indented for an answer,
+// Decode decodes a list of manifests. It is never indented for an answer,
 // so its size is not limited.
-func decodeManifests(value string) ([]Manifest, error) {
+func Decode(value string) ([]Manifest, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(value), &list); err != nil {
 		return nil, err
@@ -66,10 +68,10 @@ func decodeManifests(value string) ([]Manifest, error) {
 	return manifests, nil
 }
 
-// matches reports whether a manifest is the task's, plus variables in the
+// Matches reports whether a manifest is the task's, plus variables in the
 // environment of its containers. Any variables are accepted: they depend on the
 // services at that time.
-func (m Manifest) matches(task *api.Task) bool {
+func (m Manifest) Matches(task *api.Task) bool {
 	want := task.DesiredState.Manifest
 	want.Id = task.ID
 	var got api.ContainerManifest
@@ -91,4 +93,23 @@ func (m Manifest) matches(task *api.Task) bool {
 	gotJSON, gotErr := v1beta1.Codec.Marshal(got) // null and [] mean the same where the JSON leaves both out
 	wantJSON, wantErr := v1beta1.Codec.Marshal(want)
 	return gotErr == nil && wantErr == nil && bytes.Equal(gotJSON, wantJSON)
+}
+
+// Encode returns the JSON of a list of manifests.
+func Encode(manifests []Manifest) string {
+	size := len("[]") + len(manifests)
+	for _, manifest := range manifests {
+		size += len(manifest.Raw)
+	}
+	var list strings.Builder
+	list.Grow(size) // it may be large: no copy is made of it
+	list.WriteByte('[')
+	for i, manifest := range manifests {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		list.Write(manifest.Raw)
+	}
+	list.WriteByte(']')
+	return list.String()
 }

@@ -10,16 +10,17 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/cacher"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 )
 
 // Change is a change of one key. A write of this process also has the decoded value,
 // so that it need not be decoded.
 type Change struct {
 	Key       string
-	Object    api.Object // the new value; the mirror owns it
-	Created   uint64     // the creation version, if etcd's answer lacks it
-	Manifests []Manifest // the new value of a list
-	TTL       uint64     // of the new value, in seconds; 0 means no expiry
+	Object    api.Object              // the new value; the mirror owns it
+	Created   uint64                  // the creation version, if etcd's answer lacks it
+	Manifests []manifestlist.Manifest // the new value of a list
+	TTL       uint64                  // of the new value, in seconds; 0 means no expiry
 
 	Version uint64          // set when the change has been made
 	Written *storage.Object // set when the change has been made

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/go-etcd/etcd"
 
 	"kube2014/pkg/api"
+	"kube2014/pkg/storage/etcd2/manifestlist"
 )
 
 // Machine is etcd's data of one machine at one moment: its tasks, including its pods,
@@ -24,7 +25,7 @@ type Machine struct {
 
 // manifestList is a machine's list of manifests.
 type manifestList struct {
-	Manifests   []Manifest
+	Manifests   []manifestlist.Manifest
 	ListVersion uint64  // 0 if there is no list
 	Broken      *Stored // the list, or its directory, if it is corrupt
 }
@@ -72,7 +73,7 @@ func decodeList(name string, node *etcd.Node, cached manifestList) manifestList 
 	var err error
 	if node.Dir {
 		err = isDirectory("list of manifests", node)
-	} else if list.Manifests, err = decodeManifests(node.Value); err != nil {
+	} else if list.Manifests, err = manifestlist.Decode(node.Value); err != nil {
 		err = undecodable("list of manifests", node, err)
 	}
 	if err != nil {
@@ -130,19 +131,19 @@ func (m *Machine) pods() []*Stored {
 // mayHavePods reports whether the list has a manifest of no known task or pod of the
 // machine.
 func (m *Machine) mayHavePods() bool {
-	return slices.ContainsFunc(m.Manifests, func(manifest Manifest) bool { return m.Task(manifest.ID) == nil })
+	return slices.ContainsFunc(m.Manifests, func(manifest manifestlist.Manifest) bool { return m.Task(manifest.ID) == nil })
 }
 
 // Manifest returns the manifest of a task, nil if it is not in the list.
-func (m *Machine) Manifest(taskID string) *Manifest {
+func (m *Machine) Manifest(taskID string) *manifestlist.Manifest {
 	if i := slices.IndexFunc(m.Manifests, isOf(taskID)); i >= 0 {
 		return &m.Manifests[i]
 	}
 	return nil
 }
 
-func isOf(taskID string) func(Manifest) bool {
-	return func(manifest Manifest) bool { return manifest.ID == taskID }
+func isOf(taskID string) func(manifestlist.Manifest) bool {
+	return func(manifest manifestlist.Manifest) bool { return manifest.ID == taskID }
 }
 
 // Consistent reports whether the list has one manifest of the task, that of its
@@ -154,14 +155,14 @@ func (m *Machine) Consistent(task *Stored) bool {
 			times++
 		}
 	}
-	return times == 1 && m.Manifest(task.ID).matches(task.Task())
+	return times == 1 && m.Manifest(task.ID).Matches(task.Task())
 }
 
 // eachOwner yields the host ports of each task and of each manifest. Both count:
 // they differ while a task is replaced or deleted.
 func (m *Machine) eachOwner(yield func(taskID string, ports []int) bool) {
 	for _, manifest := range m.Manifests {
-		if !yield(manifest.ID, manifest.ports) {
+		if !yield(manifest.ID, manifest.Ports) {
 			return
 		}
 	}
@@ -196,7 +197,7 @@ func (m *Machine) Fits(taskID string, ports []int) bool {
 
 // With returns the list with a manifest in place of the task's earlier one, or at
 // the end if there is none.
-func (m *Machine) With(added Manifest) []Manifest {
+func (m *Machine) With(added manifestlist.Manifest) []manifestlist.Manifest {
 	manifests := m.Without(added.ID)
 	i := slices.IndexFunc(m.Manifests, isOf(added.ID))
 	if i < 0 {
@@ -206,7 +207,7 @@ func (m *Machine) With(added Manifest) []Manifest {
 }
 
 // Without returns the list without the manifests of a task. It is never nil.
-func (m *Machine) Without(taskID string) []Manifest {
-	manifests := append(make([]Manifest, 0, len(m.Manifests)+1), m.Manifests...) // one more may be added
+func (m *Machine) Without(taskID string) []manifestlist.Manifest {
+	manifests := append(make([]manifestlist.Manifest, 0, len(m.Manifests)+1), m.Manifests...) // one more may be added
 	return slices.DeleteFunc(manifests, isOf(taskID))
 }
