@@ -88,10 +88,10 @@ func floorOf(dir string) (number int, name string) {
 // library by prefixes of their paths, with the packages that may import them. Tests may
 // import all.
 var libraries = map[string][]string{
-	"github.com/tidwall/btree":             {"pkg/storage"},
+	"github.com/tidwall/btree":             {"pkg/storage/cacher"},
 	"github.com/coder/websocket":           {"pkg/endpoints/stream", "pkg/kubelet/server"},
 	"github.com/chromedp":                  {},
-	"github.com/coreos/go-etcd/etcd":       {"pkg/master/storemetrics", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/cache", "pkg/trace"},
+	"github.com/coreos/go-etcd/etcd":       {"pkg/master/storemetrics", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd2", "pkg/storage/etcd2/mirror", "pkg/trace"},
 	"go.etcd.io/etcd":                      {"pkg/master/storemetrics", "bench", "pkg/etcd", "pkg/etcd/etcdtest", "pkg/storage/etcd3", "pkg/trace"},
 	"go.uber.org/zap":                      {"pkg/etcd"},
 	"github.com/google/cel-go":             {"pkg/admission/plugin/expressions", "pkg/admission/plugin/policy", "pkg/api/v1/validation/policies", "pkg/controller/validatingadmissionpolicystatus"},

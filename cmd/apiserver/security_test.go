@@ -71,8 +71,8 @@ func TestAnEtcdThatSpeaksTLSIsUsed(t *testing.T) {
 		"another's certificate":      {append(trust, "-etcd_certfile", others.CertFile, "-etcd_keyfile", others.KeyFile), "-etcd_certfile and -etcd_keyfile name it"},
 		"a certificate without key":  {append(trust, "-etcd_certfile", files.CertFile), "-etcd_keyfile: a certificate needs its key"},
 		"a key without certificate":  {append(trust, "-etcd_keyfile", files.KeyFile), "-etcd_certfile: a key needs its certificate"},
-		"a key of another":           {append(trust, "-etcd_certfile", files.CertFile, "-etcd_keyfile", others.KeyFile), "-etcd_keyfile: tls: private key does not match public key"},
-		"an authority that is none":  {append(server, "-etcd_cafile", files.KeyFile), "-etcd_cafile: " + files.KeyFile + " holds no certificate"},
+		"a key of another":           {append(trust, "-etcd_certfile", files.CertFile, "-etcd_keyfile", others.KeyFile), "-etcd_keyfile: the certificate in " + files.CertFile + " and the private key in " + others.KeyFile + " do not belong together"},
+		"an authority that is none":  {append(server, "-etcd_cafile", files.KeyFile), "-etcd_cafile: " + files.KeyFile + " has no certificate (BEGIN CERTIFICATE)"},
 		"a file that is not there":   {append(server, "-etcd_cafile", "/none.pem"), "-etcd_cafile: open /none.pem: no such file or directory"},
 		"http where https is spoken": {[]string{"-etcd_servers", strings.Replace(url, "https", "http", 1)}, " serves https, not http"},
 	} {

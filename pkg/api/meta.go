@@ -136,20 +136,6 @@ func EmptyList(kind Kind) interface{} {
 	panic("api: there is no list of " + string(kind))
 }
 
-// HostPorts returns the host ports that the task needs. Port 0 means none: it collides
-// with nothing (D19).
-func (t Task) HostPorts() []int {
-	var ports []int
-	for _, container := range t.DesiredState.Manifest.Containers {
-		for _, port := range container.Ports {
-			if port.HostPort != 0 {
-				ports = append(ports, port.HostPort)
-			}
-		}
-	}
-	return ports
-}
-
 // CheckUpdate implements Placed: a task cannot move, nor become a pod or stop being one.
 func (t *Task) CheckUpdate(next Object) error {
 	after, ok := next.(*Task)

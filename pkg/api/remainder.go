@@ -7,11 +7,12 @@ import (
 	"sync"
 )
 
-// Remainder has the fields that only v1 has, "" for none: as JSON, or in a Form. Large JSON is compressed: of 22 large
+// Remainder has the fields that only v1 has, "" for none: as JSON, or in a Form. It is opaque here, so that the objects and their stores
+// need no type of v1, and lose none of its fields. Large JSON is compressed: of 22 large
 // CustomResourceDefinitions, each of which is stored three times until it is established, that saves half of the memory.
 type Remainder string
 
-// Form is an encoding of remainders that a process uses instead of JSON. The number of a form is that of its function in forms.
+// Form is an encoding of remainders that a process uses instead of JSON, because it is smaller and read faster. The number of a form is that of its function in forms.
 type Form uint16
 
 var forms struct {

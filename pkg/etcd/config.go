@@ -2,12 +2,11 @@ package etcd
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"os"
 	"slices"
 	"strings"
+
+	"kube2014/pkg/util/pems"
 )
 
 // Config has the URLs and the credentials of an etcd. The files are in PEM format.
@@ -61,47 +60,19 @@ func (c Config) read() (urls []string, security *tls.Config, err error) {
 	}
 	security = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
-		if security.RootCAs, err = readAuthorities(c.CAFile); err != nil {
+		if security.RootCAs, err = pems.ReadPool(c.CAFile); err != nil {
 			return nil, nil, configError("CAFile", err)
 		}
 	}
 	if c.CertFile != "" {
-		pair, err := c.readPair()
-		if err != nil {
-			return nil, nil, err
+		if _, err := pems.ReadCertificates(c.CertFile); err != nil {
+			return nil, nil, configError("CertFile", err)
 		}
-		security.Certificates = []tls.Certificate{pair}
+		pair, err := pems.ReadPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, nil, configError("KeyFile", err)
+		}
+		security.Certificates = []tls.Certificate{*pair}
 	}
 	return urls, security, nil
-}
-
-func readAuthorities(file string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(data) {
-		return nil, errors.New(file + " holds no certificate")
-	}
-	return pool, nil
-}
-
-func (c Config) readPair() (pair tls.Certificate, err error) {
-	certificate, err := os.ReadFile(c.CertFile)
-	if err != nil {
-		return pair, configError("CertFile", err)
-	}
-	block, _ := pem.Decode(certificate)
-	if block == nil || block.Type != "CERTIFICATE" {
-		return pair, configError("CertFile", errors.New(c.CertFile+" holds no certificate"))
-	}
-	key, err := os.ReadFile(c.KeyFile)
-	if err != nil {
-		return pair, configError("KeyFile", err)
-	}
-	if pair, err = tls.X509KeyPair(certificate, key); err != nil {
-		return pair, configError("KeyFile", err)
-	}
-	return pair, nil
 }

@@ -214,17 +214,3 @@ func list[T copier[T]](r *Registry, kind api.Kind, labels map[string]string) ([]
 	}
 	return own, nil
 }
-
-// deleteAdmitted deletes an object if it still is as it was when admission decided about it.
-func deleteAdmitted(objects storage.Interface, object api.Object) error {
-	key, version := object.Key(), object.Meta().ResourceVersion
-	changes := []storage.Change{storage.Delete(key, version)}
-	if key.Kind == api.ServiceKind {
-		changes = storage.DeleteService(key, version)
-	}
-	_, err := objects.Commit(changes...)
-	if api.KindOf(err) == api.Conflict {
-		return api.NewOutdated(key)
-	}
-	return err
-}

@@ -3,11 +3,9 @@ package registry
 import (
 	"errors"
 	"log"
-	"net/url"
 	"time"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/api/v1beta1"
 	"kube2014/pkg/apiserver"
 	"kube2014/pkg/client"
 	"kube2014/pkg/storage"
@@ -16,8 +14,8 @@ import (
 // TaskRegistryStorage is the RESTStorage of tasks. It places a new task on a
 // machine, and adds the info of the machine's kubelet to a task that it returns.
 type TaskRegistryStorage struct {
+	restStorage[api.Task]
 	registry      TaskRegistry
-	objects       storage.Interface
 	containerInfo client.ContainerInfo
 	scheduler     Scheduler
 	now           func() time.Time
@@ -25,7 +23,10 @@ type TaskRegistryStorage struct {
 
 // MakeTaskRegistryStorage returns the storage of the registry's tasks.
 func MakeTaskRegistryStorage(registry TaskRegistry, containerInfo client.ContainerInfo, scheduler Scheduler) apiserver.RESTStorage {
-	return &TaskRegistryStorage{registry: registry, objects: objectsOf(registry), containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
+	s := &TaskRegistryStorage{registry: registry, containerInfo: containerInfo, scheduler: scheduler, now: time.Now}
+	s.restStorage = restStorage[api.Task]{kind: api.TaskKind, objects: objectsOf(registry),
+		validate: api.ValidateTask, update: registry.UpdateTask, remove: registry.DeleteTask}
+	return s
 }
 
 // LabelMatch reports whether the task carries the label.
@@ -39,15 +40,10 @@ func LabelsMatch(task api.Task, labelQuery *map[string]string) bool {
 	return storage.Carries(task.Labels, labelsOf(labelQuery))
 }
 
-// List returns a *storage.List of tasks.
-func (s *TaskRegistryStorage) List(u *url.URL) (interface{}, error) {
-	return orError(listObjects(s.objects, api.TaskKind, u))
-}
-
 // Get returns a *storage.Object with an *api.Task; or, if the kubelet answers, an
 // *api.Task with its info.
 func (s *TaskRegistryStorage) Get(id string) (interface{}, error) {
-	object, err := getObject(s.objects, api.TaskKind, id)
+	object, err := s.get(id)
 	if err != nil {
 		return nil, err
 	}
@@ -77,28 +73,21 @@ func (s *TaskRegistryStorage) info(machine, id string) interface{} {
 	return nil
 }
 
-// Delete removes a task.
-func (s *TaskRegistryStorage) Delete(id string) error {
-	if err := api.ValidateID(id); err != nil {
-		return err
-	}
-	return s.registry.DeleteTask(id)
-}
-
 // Extract returns an api.Task without its CurrentState, which only the server
 // sets (D11).
 func (s *TaskRegistryStorage) Extract(body string) (interface{}, error) {
-	var task api.Task
-	if err := v1beta1.Codec.Decode(body, &task); err != nil {
+	object, err := s.restStorage.Extract(body)
+	if err != nil {
 		return nil, err
 	}
+	task := object.(api.Task)
 	task.CurrentState = api.TaskState{}
 	return task, nil
 }
 
 // Create places an api.Task on a machine.
 func (s *TaskRegistryStorage) Create(object interface{}) error {
-	task, err := checked(object, api.ValidateTask)
+	task, err := s.checked(object)
 	if err != nil {
 		return err
 	}
@@ -124,18 +113,4 @@ func (s *TaskRegistryStorage) place(task api.Task) error {
 			return err
 		}
 	}
-}
-
-// Update replaces an api.Task.
-func (s *TaskRegistryStorage) Update(object interface{}) error {
-	task, err := checked(object, api.ValidateTask)
-	if err != nil {
-		return err
-	}
-	return s.registry.UpdateTask(task)
-}
-
-// DeleteAdmitted implements apiserver.AdmittedDeleter.
-func (s *TaskRegistryStorage) DeleteAdmitted(object api.Object) error {
-	return deleteAdmitted(s.objects, object)
 }

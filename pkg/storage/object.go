@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 // it. It caches its JSON in each version of the API.
 type Object struct {
 	api.Object
-	name  string // see nameOf
+	name  string
 	texts atomic.Pointer[text]
 	last  atomic.Pointer[Object] // see Event.Last
 }
@@ -57,6 +58,28 @@ func NewObject(object api.Object, version, created uint64) *Object {
 	return &Object{Object: object, name: nameOf(object)}
 }
 
+// Copy returns an object with metadata of its own, which shares all other values that the object points to.
+func Copy(object api.Object) api.Object {
+	copied := reflect.New(reflect.TypeOf(object).Elem())
+	copied.Elem().Set(reflect.ValueOf(object).Elem())
+	return copied.Interface().(api.Object)
+}
+
+// nameOf returns the name of an object, see Object.Name.
+func nameOf(object api.Object) string {
+	name := NamePrefix(object.Key())
+	if placed, ok := object.(api.Placed); ok {
+		name += placed.Twin()
+	}
+	return name
+}
+
+// NamePrefix returns the common prefix of the names of all objects of a key, and of no others.
+func NamePrefix(key api.Key) string { return key.Namespace + "\x00" + key.ID + "\x00" }
+
+// Name returns a name that is unique within a kind. Names sort by namespace, then by id.
+func (o *Object) Name() string { return o.name }
+
 // Version returns the version of the object's last change.
 func (o *Object) Version() uint64 { return o.Meta().ResourceVersion }
 
@@ -73,6 +96,14 @@ func (o *Object) Item(codec Encoder) ([]byte, error) {
 		t.encoded.CompareAndSwap(e, &encoding{})
 	}
 	return e.item, e.err
+}
+
+// EncodedSize returns the size of all JSON of the object, in bytes.
+func (o *Object) EncodedSize() (size int) {
+	for t := o.texts.Load(); t != nil; t = t.next {
+		size += int(t.encoded.Load().size.Load())
+	}
+	return size
 }
 
 // HasItem reports whether the object has been encoded by a codec.

@@ -158,3 +158,55 @@ func TestAChangeIsCommittedAgainWhenWhatItRequiresHasChanged(t *testing.T) {
 	})
 	assert.Equal(t, refused, err)
 }
+
+// timed is a store of one object whose clock a test moves.
+type timed struct {
+	Interface
+	now     time.Time
+	stored  *Object
+	err     error // of Get
+	commits []Change
+	answer  error // of Commit
+}
+
+func (s *timed) Now() time.Time { return s.now }
+
+func (s *timed) Get(api.Key) (*Object, error) { return s.stored, s.err }
+
+func (s *timed) Commit(changes ...Change) ([]*Object, error) {
+	s.commits = append(s.commits, changes...)
+	s.now = s.now.Add(time.Second)
+	return []*Object{s.stored}, s.answer
+}
+
+func TestAnUpdateThatOthersOvertakeGivesUpByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2014, 6, 6, 12, 0, 0, 0, time.UTC)
+	store := &timed{now: began, stored: NewObject(makeTask("x", nil), 7, 7), answer: api.NewConflict("it has changed")}
+	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), func(stored *Object) (api.Object, error) { return stored.Object, nil })
+	assert.EqualError(t, err, `task "x" is changed by too many others at once`)
+	require.Len(t, store.commits, 3)
+	for _, commit := range store.commits {
+		assert.Equal(t, began, commit.Began, "all attempts are one request")
+		assert.EqualValues(t, 7, commit.Expected)
+	}
+}
+
+func TestWhatCannotBeDecodedCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	undecodable := &api.Error{Kind: api.Internal, Message: "broken", Err: &Undecodable{Version: 7, Err: errors.New("no JSON")}}
+	store := &timed{stored: nil, err: undecodable}
+	change := func(stored *Object) (api.Object, error) {
+		assert.Nil(t, stored)
+		return makeTask("x", nil), nil
+	}
+	_, err := GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), change)
+	require.NoError(t, err)
+	require.Len(t, store.commits, 1)
+	assert.EqualValues(t, 7, store.commits[0].Expected)
+
+	refuse := func(*Object) (api.Object, error) { return nil, api.NewNotFound(api.TaskKind, "x") }
+	_, err = GuaranteedUpdate(store, api.DefaultKey(api.TaskKind, "x"), refuse)
+	assert.Equal(t, undecodable, err, "it is there, so it is not missing")
+	assert.Equal(t, "broken: no JSON", api.InFull(err))
+}

@@ -40,9 +40,9 @@ func (s *Scheme) AddKnownTypes(version string, objects ...interface{}) {
 
 // AddFuncs registers the conversions of a type of a version to its internal type and
 // back. The functions must not change their arguments.
-func AddFuncs[Version, In any](s *Scheme, in func(Version) (In, error), out func(In) (Version, error)) {
-	addFunc(s, in)
-	addFunc(s, out)
+func AddFuncs[Versioned, Internal any](s *Scheme, toInternal func(Versioned) (Internal, error), toVersioned func(Internal) (Versioned, error)) {
+	addFunc(s, toInternal)
+	addFunc(s, toVersioned)
 }
 
 func addFunc[From, To any](s *Scheme, convert func(From) (To, error)) {

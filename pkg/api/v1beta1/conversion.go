@@ -22,14 +22,14 @@ func AddToScheme(scheme *conversion.Scheme) {
 		api.ReplicationControllerList{}, api.Service{}, api.ServiceList{}, api.Endpoints{}, api.ContainerManifest{})
 	scheme.AddKnownTypes(Version, Task{}, TaskList{}, ReplicationController{},
 		ReplicationControllerList{}, Service{}, ServiceList{}, Endpoints{}, ContainerManifest{})
-	conversion.AddFuncs(scheme, total(inTask), total(outTask))
-	conversion.AddFuncs(scheme, total(inTaskList), total(outTaskList))
-	conversion.AddFuncs(scheme, total(inController), total(outController))
-	conversion.AddFuncs(scheme, total(inControllerList), total(outControllerList))
-	conversion.AddFuncs(scheme, total(inService), total(outService))
-	conversion.AddFuncs(scheme, total(inServiceList), total(outServiceList))
-	conversion.AddFuncs(scheme, total(inEndpoints), total(outEndpoints))
-	conversion.AddFuncs(scheme, total(inManifest), total(outManifest))
+	conversion.AddFuncs(scheme, total(taskToInternal), total(taskToVersioned))
+	conversion.AddFuncs(scheme, total(taskListToInternal), total(taskListToVersioned))
+	conversion.AddFuncs(scheme, total(controllerToInternal), total(controllerToVersioned))
+	conversion.AddFuncs(scheme, total(controllerListToInternal), total(controllerListToVersioned))
+	conversion.AddFuncs(scheme, total(serviceToInternal), total(serviceToVersioned))
+	conversion.AddFuncs(scheme, total(serviceListToInternal), total(serviceListToVersioned))
+	conversion.AddFuncs(scheme, total(endpointsToInternal), total(endpointsToVersioned))
+	conversion.AddFuncs(scheme, total(manifestToInternal), total(manifestToVersioned))
 }
 
 // total adapts a conversion that cannot fail.
@@ -37,36 +37,36 @@ func total[In, Out any](convert func(In) Out) func(In) (Out, error) {
 	return func(in In) (Out, error) { return convert(in), nil }
 }
 
-// The functions in… convert from this version to the internal one, the functions out… back.
+// The functions …ToInternal convert from this version to the internal one, the functions …ToVersioned back.
 // Their results share maps with their arguments.
 
-func inTask(in Task) api.Task {
+func taskToInternal(in Task) api.Task {
 	return api.Task{
 		JSONBase:     api.JSONBase(in.JSONBase),
 		Labels:       in.Labels,
-		DesiredState: inState(in.DesiredState),
-		CurrentState: inState(in.CurrentState),
+		DesiredState: stateToInternal(in.DesiredState),
+		CurrentState: stateToInternal(in.CurrentState),
 	}
 }
 
-func outTask(in api.Task) Task {
+func taskToVersioned(in api.Task) Task {
 	return Task{
 		JSONBase:     JSONBase(in.JSONBase),
 		Labels:       in.Labels,
-		DesiredState: outState(in.DesiredState),
-		CurrentState: outState(in.CurrentState),
+		DesiredState: stateToVersioned(in.DesiredState),
+		CurrentState: stateToVersioned(in.CurrentState),
 	}
 }
 
-func inTaskList(in TaskList) api.TaskList {
-	return api.TaskList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, inTask)}
+func taskListToInternal(in TaskList) api.TaskList {
+	return api.TaskList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, taskToInternal)}
 }
 
-func outTaskList(in api.TaskList) TaskList {
-	return TaskList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, outTask)}
+func taskListToVersioned(in api.TaskList) TaskList {
+	return TaskList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, taskToVersioned)}
 }
 
-func inController(in ReplicationController) api.ReplicationController {
+func controllerToInternal(in ReplicationController) api.ReplicationController {
 	state := in.DesiredState
 	return api.ReplicationController{
 		JSONBase: api.JSONBase(in.JSONBase),
@@ -75,14 +75,14 @@ func inController(in ReplicationController) api.ReplicationController {
 			Replicas:      state.Replicas,
 			ReplicasInSet: state.ReplicasInSet,
 			TaskTemplate: api.TaskTemplate{
-				DesiredState: inState(state.TaskTemplate.DesiredState),
+				DesiredState: stateToInternal(state.TaskTemplate.DesiredState),
 				Labels:       state.TaskTemplate.Labels,
 			},
 		},
 	}
 }
 
-func outController(in api.ReplicationController) ReplicationController {
+func controllerToVersioned(in api.ReplicationController) ReplicationController {
 	state := in.DesiredState
 	return ReplicationController{
 		JSONBase: JSONBase(in.JSONBase),
@@ -91,72 +91,72 @@ func outController(in api.ReplicationController) ReplicationController {
 			Replicas:      state.Replicas,
 			ReplicasInSet: state.ReplicasInSet,
 			TaskTemplate: TaskTemplate{
-				DesiredState: outState(state.TaskTemplate.DesiredState),
+				DesiredState: stateToVersioned(state.TaskTemplate.DesiredState),
 				Labels:       state.TaskTemplate.Labels,
 			},
 		},
 	}
 }
 
-func inControllerList(in ReplicationControllerList) api.ReplicationControllerList {
-	return api.ReplicationControllerList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, inController)}
+func controllerListToInternal(in ReplicationControllerList) api.ReplicationControllerList {
+	return api.ReplicationControllerList{JSONBase: api.JSONBase(in.JSONBase), Items: conversion.Each(in.Items, controllerToInternal)}
 }
 
-func outControllerList(in api.ReplicationControllerList) ReplicationControllerList {
-	return ReplicationControllerList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, outController)}
+func controllerListToVersioned(in api.ReplicationControllerList) ReplicationControllerList {
+	return ReplicationControllerList{JSONBase: JSONBase(in.JSONBase), Items: conversion.Each(in.Items, controllerToVersioned)}
 }
 
-func inService(in Service) api.Service {
+func serviceToInternal(in Service) api.Service {
 	return api.Service{JSONBase: api.JSONBase(in.JSONBase), Port: in.Port, Labels: in.Labels}
 }
 
-func outService(in api.Service) Service {
+func serviceToVersioned(in api.Service) Service {
 	return Service{JSONBase: JSONBase(in.JSONBase), Port: in.Port, Labels: in.Labels}
 }
 
-func inServiceList(in ServiceList) api.ServiceList {
-	return api.ServiceList{Items: conversion.Each(in.Items, inService)}
+func serviceListToInternal(in ServiceList) api.ServiceList {
+	return api.ServiceList{Items: conversion.Each(in.Items, serviceToInternal)}
 }
 
-func outServiceList(in api.ServiceList) ServiceList {
-	return ServiceList{Items: conversion.Each(in.Items, outService)}
+func serviceListToVersioned(in api.ServiceList) ServiceList {
+	return ServiceList{Items: conversion.Each(in.Items, serviceToVersioned)}
 }
 
-func inEndpoints(in Endpoints) api.Endpoints {
+func endpointsToInternal(in Endpoints) api.Endpoints {
 	return api.Endpoints{Name: in.Name, Endpoints: in.Endpoints}
 }
 
-func outEndpoints(in api.Endpoints) Endpoints {
+func endpointsToVersioned(in api.Endpoints) Endpoints {
 	return Endpoints{Name: in.Name, Endpoints: in.Endpoints}
 }
 
-func inState(in TaskState) api.TaskState {
-	return api.TaskState{Manifest: inManifest(in.Manifest), Status: in.Status, Host: in.Host, HostIP: in.HostIP, Info: in.Info}
+func stateToInternal(in TaskState) api.TaskState {
+	return api.TaskState{Manifest: manifestToInternal(in.Manifest), Status: in.Status, Host: in.Host, HostIP: in.HostIP, Info: in.Info}
 }
 
-func outState(in api.TaskState) TaskState {
-	return TaskState{Manifest: outManifest(in.Manifest), Status: in.Status, Host: in.Host, HostIP: in.HostIP, Info: in.Info}
+func stateToVersioned(in api.TaskState) TaskState {
+	return TaskState{Manifest: manifestToVersioned(in.Manifest), Status: in.Status, Host: in.Host, HostIP: in.HostIP, Info: in.Info}
 }
 
-func inManifest(in ContainerManifest) api.ContainerManifest {
+func manifestToInternal(in ContainerManifest) api.ContainerManifest {
 	return api.ContainerManifest{
 		Version:    in.Version,
 		Volumes:    conversion.Each(in.Volumes, func(v Volume) api.Volume { return api.Volume(v) }),
-		Containers: conversion.Each(in.Containers, inContainer),
+		Containers: conversion.Each(in.Containers, containerToInternal),
 		Id:         in.Id,
 	}
 }
 
-func outManifest(in api.ContainerManifest) ContainerManifest {
+func manifestToVersioned(in api.ContainerManifest) ContainerManifest {
 	return ContainerManifest{
 		Version:    in.Version,
 		Volumes:    conversion.Each(in.Volumes, func(v api.Volume) Volume { return Volume(v) }),
-		Containers: conversion.Each(in.Containers, outContainer),
+		Containers: conversion.Each(in.Containers, containerToVersioned),
 		Id:         in.Id,
 	}
 }
 
-func inContainer(in Container) api.Container {
+func containerToInternal(in Container) api.Container {
 	return api.Container{
 		Name:         in.Name,
 		Image:        in.Image,
@@ -170,7 +170,7 @@ func inContainer(in Container) api.Container {
 	}
 }
 
-func outContainer(in api.Container) Container {
+func containerToVersioned(in api.Container) Container {
 	return Container{
 		Name:         in.Name,
 		Image:        in.Image,

@@ -8,13 +8,13 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 // checkUnclaimed returns an error if another program has written a task with this
 // id, on any machine, without an index key.
 func (s *Store) checkUnclaimed(taskID string) error {
-	for _, one := range s.cache.Copies(api.DefaultKey(api.TaskKind, taskID)) {
+	for _, one := range s.mirror.Copies(api.DefaultKey(api.TaskKind, taskID)) {
 		if err := s.checkAbsent(one.Place); err != nil {
 			return err
 		}
@@ -23,12 +23,12 @@ func (s *Store) checkUnclaimed(taskID string) error {
 }
 
 // checkAbsent returns an api.AlreadyExists error if the place holds a task.
-func (s *Store) checkAbsent(p cache.Place) error {
-	node, _, err := s.cache.Read(p.Key(), false)
+func (s *Store) checkAbsent(p mirror.Place) error {
+	node, _, err := s.mirror.Read(p.Key(), false)
 	if err == nil && node != nil {
 		return api.NewAlreadyExists(api.TaskKind, p.ID)
 	}
-	return cache.Failed("create task", err)
+	return mirror.Failed("create task", err)
 }
 
 // claim writes a task's index key. It returns the key's version, and the budget of
@@ -39,26 +39,26 @@ func (s *Store) checkAbsent(p cache.Place) error {
 func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 	began := budget.began
 	timeIsUp := func() bool { return s.clock.now().Sub(began) >= maxClaimTime }
-	own, value := &cache.Change{Key: cache.IndexKeyOf(task.ID)}, cache.PlaceFor(task).IndexValue(task.CurrentState.Host)
+	own, value := &mirror.Change{Key: mirror.IndexKeyOf(task.ID)}, mirror.PlaceFor(task).IndexValue(task.CurrentState.Host)
 	var theirs *etcd.Node
 	var since time.Time
 	for wait := 2 * time.Millisecond; !timeIsUp(); wait = min(2*wait, 200*time.Millisecond) {
 		budget.began = s.clock.now()
-		err := s.cache.Put(own, value, storage.Absent)
-		if err == nil || !cache.HasCode(err, cache.AlreadyExists) {
-			return own.Version, budget, cache.Failed("create task", err)
+		err := s.mirror.Put(own, value, storage.Absent)
+		if err == nil || !mirror.HasCode(err, mirror.AlreadyExists) {
+			return own.Version, budget, mirror.Failed("create task", err)
 		}
 		if timeIsUp() {
 			break
 		}
-		node, _, err := s.cache.Read(own.Key, false)
+		node, _, err := s.mirror.Read(own.Key, false)
 		if err != nil {
-			return 0, budget, cache.Failed("create task", err)
+			return 0, budget, mirror.Failed("create task", err)
 		}
 		if node == nil || timeIsUp() {
 			continue
 		}
-		if p, _, ok := cache.Indexed(task.ID, node.Value); ok {
+		if p, _, ok := mirror.Indexed(task.ID, node.Value); ok {
 			if err := s.checkAbsent(p); err != nil {
 				return 0, budget, err
 			}
@@ -74,9 +74,9 @@ func (s *Store) claim(task *api.Task, budget budget) (uint64, budget, error) {
 			return 0, budget, cmp.Or(err, claimedByOther(task.ID))
 		}
 		budget.began = s.clock.now()
-		err = s.cache.Put(own, value, node.ModifiedIndex)
-		if err == nil || !cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
-			return own.Version, budget, cache.Failed("create task", err)
+		err = s.mirror.Put(own, value, node.ModifiedIndex)
+		if err == nil || !mirror.HasCode(err, mirror.CompareFailed, mirror.NotFound) {
+			return own.Version, budget, mirror.Failed("create task", err)
 		}
 	}
 	return 0, budget, claimedByOther(task.ID)
@@ -92,15 +92,15 @@ func claimedByOther(taskID string) error {
 // pod without a machine. The claim is then left to Reconcile, which waits until etcd has
 // abandoned the call.
 func (s *Store) mayBeInFlight(claim, taskID string) (bool, error) {
-	_, machine, ok := cache.Indexed(taskID, claim)
+	_, machine, ok := mirror.Indexed(taskID, claim)
 	if !ok || machine == "" {
 		return ok, nil
 	}
-	m, err := s.cache.ReadMachine(machine)
+	m, err := s.mirror.ReadMachine(machine)
 	return err == nil && (m.Broken != nil || m.Manifest(taskID) != nil), err
 }
 
 // releaseClaim deletes an index key. If that fails, Reconcile does it later.
 func (s *Store) releaseClaim(taskID string, version uint64) {
-	_ = s.deleteUnchanged("create task", cache.IndexKeyOf(taskID), version)
+	_ = s.deleteUnchanged("create task", mirror.IndexKeyOf(taskID), version)
 }

@@ -3,7 +3,7 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 // Commit implements storage.Interface. The changes are made in their order. What a check after them requires must
@@ -20,7 +20,7 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	for i, change := range changes {
 		var err error
 		if change.Action == storage.Check && i > 0 {
-			err = s.checkAgain(change)
+			_, err = s.freshAsExpected(change) // the changes before it are made
 		} else {
 			written[i], err = s.commit(change)
 		}
@@ -34,15 +34,6 @@ func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	return written, nil
 }
 
-// checkAgain makes a check after the changes before it.
-func (s *Store) checkAgain(change storage.Change) error {
-	if err := s.cache.Fresh("check " + string(change.Key.Kind)); err != nil {
-		return err
-	}
-	_, err := s.cachedAsExpected(change)
-	return err
-}
-
 // undo deletes new objects. If that fails, they stay.
 func (s *Store) undo(changes []storage.Change, written []*storage.Object) {
 	for i, change := range changes {
@@ -54,7 +45,7 @@ func (s *Store) undo(changes []storage.Change, written []*storage.Object) {
 
 // commit makes one change.
 func (s *Store) commit(change storage.Change) (*storage.Object, error) {
-	isTask := cache.IsTask(change.Key)
+	isTask := mirror.IsTask(change.Key)
 	switch {
 	case change.Action == storage.Write && !isTask && len(change.Object.AppendClaims(nil)) > 0:
 		return nil, api.NewInvalid("namespace", "%s cannot have host ports in the namespace %s: the v2 API of etcd has no transactions, which they need there",
@@ -88,10 +79,10 @@ func (s *Store) overwrite(change storage.Change) (*storage.Object, error) {
 func (s *Store) remove(change storage.Change) (err error) {
 	switch {
 	case change.Expected == storage.Absent:
-		if err = s.cache.Fresh("delete " + string(change.Key.Kind)); err == nil {
+		if err = s.mirror.Fresh("delete " + string(change.Key.Kind)); err == nil {
 			_, err = s.expected(change)
 		}
-	case cache.IsTask(change.Key):
+	case mirror.IsTask(change.Key):
 		err = s.deleteTask(change)
 	default:
 		err = s.deleteObject(change)

@@ -3,7 +3,8 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/manifestlist"
+	"kube2014/pkg/storage/etcd2/mirror"
 	"kube2014/pkg/storage/values"
 )
 
@@ -16,8 +17,8 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 	if err := checkMachine(task); err != nil {
 		return nil, err
 	}
-	if !s.cache.IsLoaded() {
-		if err := s.cache.Fresh("create task"); err != nil {
+	if !s.mirror.IsLoaded() {
+		if err := s.mirror.Fresh("create task"); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +48,7 @@ func (s *Store) createTask(create storage.Change) (*storage.Object, error) {
 // checkMachine returns an error if the name of a task's machine is invalid. A pod may
 // have no machine.
 func checkMachine(task *api.Task) error {
-	if machine := task.CurrentState.Host; cache.IsName(machine) || (task.IsPod && machine == "") {
+	if machine := task.CurrentState.Host; mirror.IsName(machine) || (task.IsPod && machine == "") {
 		return nil
 	}
 	return &api.Error{Kind: api.Internal, Message: "task " + api.Quote(task.ID) + " has no machine"}
@@ -63,9 +64,9 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 	if err := budget.check(); err != nil {
 		return nil, err
 	}
-	// The cache must not be older than the claim: another program may have written a
+	// The mirror must not be older than the claim: another program may have written a
 	// task with this id.
-	if err := s.cache.Reach("create task", claimed); err != nil {
+	if err := s.mirror.Reach("create task", claimed); err != nil {
 		return nil, err
 	}
 	if err := s.checkUnclaimed(task.ID); err != nil {
@@ -82,8 +83,8 @@ func (s *Store) createClaimed(create storage.Change, claimed uint64, budget budg
 	if err := budget.check(); err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: cache.PlaceFor(task).Key(), Object: task}
-	err = failed("create task", create, s.cache.Put(own, value, storage.Absent))
+	own := &mirror.Change{Key: mirror.PlaceFor(task).Key(), Object: task}
+	err = failed(create, s.mirror.Put(own, value, storage.Absent))
 	if api.KindOf(err) == api.Internal && task.CurrentState.Host != "" {
 		if undoErr := s.removeFromList(task.CurrentState.Host, task.ID, claimed, nil); undoErr != nil {
 			return nil, undoErr
@@ -101,7 +102,7 @@ func (s *Store) addToList(task *api.Task, budget budget) error {
 		return err
 	}
 	name := task.CurrentState.Host
-	return s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
+	return s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		if err := budget.check(); err != nil {
 			return nil, err
 		}

@@ -3,21 +3,22 @@ package etcd2
 import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/manifestlist"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
-// find locates a task by its index key, or in the cache if another program wrote
-// the task without one. The cache is then not older than the index key that was
+// find locates a task by its index key, or in the mirror if another program wrote
+// the task without one. The mirror is then not older than the index key that was
 // read.
 func (s *Store) find(operation, taskID string) (location, error) {
 	found, err := s.readIndexKey(operation, taskID)
 	if err == nil {
-		err = s.cache.Reach(operation, found.seen)
+		err = s.mirror.Reach(operation, found.seen)
 	}
 	if err != nil || found.version != 0 {
 		return found, err
 	}
-	copies := s.cache.Copies(api.DefaultKey(api.TaskKind, taskID))
+	copies := s.mirror.Copies(api.DefaultKey(api.TaskKind, taskID))
 	if len(copies) == 0 {
 		return found, api.NewNotFound(api.TaskKind, taskID)
 	}
@@ -60,12 +61,12 @@ func (s *Store) deleteTask(remove storage.Change) error {
 		case remove.Expected != task.Version && remove.Expected != storage.Present && !remove.Unconditional():
 			return api.NewConflict("task %s has changed", api.Quote(remove.Key.ID))
 		}
-		err := s.cache.Remove(task.Key, task.Version)
+		err := s.mirror.Remove(task.Key, task.Version)
 		if err == nil {
 			return s.deleteRest(remove.Key.ID, found, machine.WithTask(task.Place, nil, machine.Version), budget)
 		}
-		if !cache.HasCode(err, cache.CompareFailed) {
-			return failed(budget.operation, remove, err)
+		if !mirror.HasCode(err, mirror.CompareFailed) {
+			return failed(remove, err)
 		}
 		if err := budget.check(); err != nil { // it was updated, or created again
 			return err
@@ -78,38 +79,38 @@ func (s *Store) deleteTask(remove storage.Change) error {
 
 // cachedAt returns the task in a place, nil for none, and its machine. For a corrupt pod,
 // this is the machine whose list has its manifest.
-func (s *Store) cachedAt(p cache.Place) (*cache.Machine, *cache.Stored) {
+func (s *Store) cachedAt(p mirror.Place) (*mirror.Machine, *mirror.Stored) {
 	if !p.IsPod() {
-		machine := s.cache.Machine(p.Machine)
+		machine := s.mirror.Machine(p.Machine)
 		return machine, machine.At(p)
 	}
-	pod := s.cache.At(p)
+	pod := s.mirror.At(p)
 	if pod == nil {
 		return nil, nil
 	}
 	if pod.Err != nil {
-		for _, machine := range s.cache.Machines() {
+		for _, machine := range s.mirror.Machines() {
 			if machine.Manifest(p.ID) != nil && machine.Task(p.ID) == nil {
 				return machine, pod
 			}
 		}
 	}
-	return s.cache.Machine(pod.Host()), pod
+	return s.mirror.Machine(pod.Host()), pod
 }
 
 // readAt is like cachedAt, but reads from etcd.
-func (s *Store) readAt(operation string, p cache.Place) (*cache.Machine, *cache.Stored, error) {
+func (s *Store) readAt(operation string, p mirror.Place) (*mirror.Machine, *mirror.Stored, error) {
 	if p.IsPod() {
-		err := s.cache.Fresh(operation)
+		err := s.mirror.Fresh(operation)
 		machine, pod := s.cachedAt(p)
 		return machine, pod, err
 	}
-	machine, err := s.cache.ReadMachine(p.Machine)
+	machine, err := s.mirror.ReadMachine(p.Machine)
 	return machine, machine.At(p), err
 }
 
 // deleteRest deletes the manifest and the index key of a task that has been deleted.
-func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine, budget budget) error {
+func (s *Store) deleteRest(taskID string, found location, machine *mirror.Machine, budget budget) error {
 	if err := budget.check(); err != nil {
 		return err
 	}
@@ -125,15 +126,15 @@ func (s *Store) deleteRest(taskID string, found location, machine *cache.Machine
 		}
 		found.version = now.version
 	}
-	return s.deleteUnchanged(budget.operation, cache.IndexKeyOf(taskID), found.version)
+	return s.deleteUnchanged(budget.operation, mirror.IndexKeyOf(taskID), found.version)
 }
 
 // removeFromList removes a task's manifest from a machine's list, unless the task's index
 // key has changed: the manifest may then be a newer task's. It fences a pod without a
 // machine, so that a concurrent assignment to this machine fails. version is that of the
 // index key as it was read, 0 if there was none. For machine see seen in lists.change.
-func (s *Store) removeFromList(name, taskID string, version uint64, machine *cache.Machine) error {
-	return s.lists.change(name, taskID, machine, func(m *cache.Machine) ([]cache.Manifest, error) {
+func (s *Store) removeFromList(name, taskID string, version uint64, machine *mirror.Machine) error {
+	return s.lists.change(name, taskID, machine, func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		if m.Task(taskID) != nil || (m.Broken == nil && m.Manifest(taskID) == nil) {
 			return nil, nil // it has been created again, or it is not in the list
 		}
@@ -144,15 +145,15 @@ func (s *Store) removeFromList(name, taskID string, version uint64, machine *cac
 			// The list was read before: if the index key is changed or created after
 			// this, so is the list, and the swap fails. An invalid id has no index
 			// key.
-			now, _, err := s.cache.Read(cache.IndexKeyOf(taskID), false)
+			now, _, err := s.mirror.Read(mirror.IndexKeyOf(taskID), false)
 			if err != nil {
-				return nil, cache.Failed("read the index", err)
+				return nil, mirror.Failed("read the index", err)
 			}
 			if now != nil && now.ModifiedIndex != version {
 				return nil, nil
 			}
 		}
-		switch pod := s.cache.At(cache.PodPlace(taskID)); {
+		switch pod := s.mirror.At(mirror.PodPlace(taskID)); {
 		case pod == nil:
 		case pod.Err != nil: // it may be on this machine
 			return nil, nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/coreos/go-etcd/etcd"
 
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 // What the tests use of the inside.
@@ -21,10 +21,10 @@ const (
 )
 
 // Client returns the store's client.
-func (s *Store) Client() Client { return s.cache.Client }
+func (s *Store) Client() Client { return s.mirror.Client }
 
 // SetClient gives the store another client.
-func (s *Store) SetClient(client Client) { s.cache.Client = client }
+func (s *Store) SetClient(client Client) { s.mirror.Client = client }
 
 // SetSleep lets the store wait in another way than by sleeping.
 func (s *Store) SetSleep(now func() time.Time, sleep func(time.Duration)) {
@@ -36,8 +36,8 @@ func (s *Store) Sleep(wait time.Duration) { s.clock.sleep(wait) }
 
 // Claim writes a task's index key, and returns how to release it.
 func (s *Store) Claim(machine, taskID string) (release func(), err error) {
-	own := &cache.Change{Key: cache.IndexKeyOf(taskID)}
-	err = s.cache.Write(own, func() (*etcd.Response, error) { return s.cache.Client.Create(own.Key, machine, 0) })
+	own := &mirror.Change{Key: mirror.IndexKeyOf(taskID)}
+	err = s.mirror.Write(own, func() (*etcd.Response, error) { return s.mirror.Client.Create(own.Key, machine, 0) })
 	return func() { s.releaseClaim(taskID, own.Version) }, err
 }
 
@@ -50,17 +50,17 @@ func (s *Store) Warned() int { return len(s.warnings.warned) }
 // Idle reports whether no host port is kept for a create.
 func (s *Store) Idle() bool { return s.claims.Len() == 0 }
 
-// Machine is what the cache has about a machine.
+// Machine is what the mirror has about a machine.
 type Machine struct {
 	ListVersion uint64
 	Manifests   []string
 	Tasks       map[string]uint64 // id → version
 }
 
-// Machines returns what the cache has about the machines that are not empty.
+// Machines returns what the mirror has about the machines that are not empty.
 func (s *Store) Machines() map[string]Machine {
 	machines := map[string]Machine{}
-	for name, m := range s.cache.Machines() {
+	for name, m := range s.mirror.Machines() {
 		if m.ListVersion == 0 && len(m.Tasks) == 0 {
 			continue
 		}
@@ -77,8 +77,8 @@ func (s *Store) Machines() map[string]Machine {
 }
 
 // DecodeOne decodes a machine with one task and a list of manifests.
-func DecodeOne(task *etcd.Node, list string) (m *cache.Machine, stored *cache.Stored) {
-	m = cache.DecodeMachine("m", &etcd.Node{Dir: true, Nodes: etcd.Nodes{
+func DecodeOne(task *etcd.Node, list string) (m *mirror.Machine, stored *mirror.Stored) {
+	m = mirror.DecodeMachine("m", &etcd.Node{Dir: true, Nodes: etcd.Nodes{
 		{Key: "/kubelet", Value: list, ModifiedIndex: 1},
 		{Key: "/tasks", Dir: true, Nodes: etcd.Nodes{task}},
 	}}, 1, nil, nil)

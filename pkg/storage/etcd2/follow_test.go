@@ -17,7 +17,7 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 	"kube2014/pkg/storage/storagetest"
 )
 
@@ -150,7 +150,7 @@ func TestWhoWouldMissAChangeIsCutOff(t *testing.T) {
 		foreign func(t *testing.T, fake *etcdtest.Fake)
 	}{
 		"too many changes at once": {foreign: func(t *testing.T, fake *etcdtest.Fake) {
-			for i := range cache.MaxEvents + 1 {
+			for i := range mirror.MaxEvents + 1 {
 				put(t, fake, controllerKey("other"), makeController("other", i))
 			}
 		}},

@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"kube2014/pkg/api"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/manifestlist"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 // listChange returns the new list of a machine, given its state in etcd: nil leaves
 // the list as it is, errStale requests another call with newer state, another error
 // refuses the change. It is also called again after each swap that fails because of
 // another apiserver; its earlier results are then void.
-type listChange func(*cache.Machine) ([]cache.Manifest, error)
+type listChange func(*mirror.Machine) ([]manifestlist.Manifest, error)
 
 // errStale means that the known state of a machine is stale, so that the swap of its
 // list failed.
@@ -25,8 +25,8 @@ var errStale = errors.New("the list of manifests has changed")
 // the list of a machine: its own change and those of all waiting requests, in one
 // swap. So requests for one machine do not make each other's swaps fail.
 type lists struct {
-	cache *cache.Cache
-	clock *clock
+	mirror *mirror.Mirror
+	clock  *clock
 
 	mu      sync.Mutex // guards the fields below
 	writers map[string]*listWriter
@@ -57,7 +57,7 @@ type waitingChange struct {
 
 // change changes the list of a machine for a task. seen is the known state of the
 // machine: it may be nil or stale, but saves a read if it is not.
-func (l *lists) change(machine, taskID string, seen *cache.Machine, change listChange) error {
+func (l *lists) change(machine, taskID string, seen *mirror.Machine, change listChange) error {
 	own := &waitingChange{listChange: change, taskID: taskID, done: make(chan error, 1)}
 	l.mu.Lock()
 	writer := l.writers[machine]
@@ -122,7 +122,7 @@ func (w *listWriter) giveUp(change *waitingChange) bool {
 // write applies the changes of a batch in order and swaps the list; it retries while
 // other apiservers change the list first. It sends each change its result, even
 // after a panic, when the outcome is unknown.
-func (w *listWriter) write(seen *cache.Machine, batch []*waitingChange) {
+func (w *listWriter) write(seen *mirror.Machine, batch []*waitingChange) {
 	var err error = &api.Error{Kind: api.Unavailable,
 		Message: "writing the list of manifests of machine " + w.machine + " was interrupted; try again"}
 	defer func() {
@@ -133,11 +133,11 @@ func (w *listWriter) write(seen *cache.Machine, batch []*waitingChange) {
 	err = w.swapInTime(seen, batch)
 }
 
-func (w *listWriter) swapInTime(seen *cache.Machine, batch []*waitingChange) (err error) {
+func (w *listWriter) swapInTime(seen *mirror.Machine, batch []*waitingChange) (err error) {
 	for end := w.clock.now().Add(swapTime); w.clock.now().Before(end); seen = nil {
 		mayBeStale := seen != nil
 		if !mayBeStale {
-			if seen, err = w.cache.ReadMachine(w.machine); err != nil {
+			if seen, err = w.mirror.ReadMachine(w.machine); err != nil {
 				return err
 			}
 		}
@@ -160,10 +160,10 @@ func (w *listWriter) swapInTime(seen *cache.Machine, batch []*waitingChange) (er
 
 // applyAll returns the list after the changes, nil if none changes it, and the error
 // of one that refuses: errStale if any requests newer state.
-func applyAll(seen *cache.Machine, batch []*waitingChange) (manifests []cache.Manifest, refused error) {
+func applyAll(seen *mirror.Machine, batch []*waitingChange) (manifests []manifestlist.Manifest, refused error) {
 	next := *seen
 	for _, one := range batch {
-		var changed []cache.Manifest
+		var changed []manifestlist.Manifest
 		changed, one.refused = one.listChange(&next)
 		switch {
 		case errors.Is(one.refused, errStale):
@@ -178,45 +178,27 @@ func applyAll(seen *cache.Machine, batch []*waitingChange) (manifests []cache.Ma
 }
 
 // swap replaces the list if it has not changed since it was read (D23).
-func (w *listWriter) swap(seen *cache.Machine, manifests []cache.Manifest) error {
+func (w *listWriter) swap(seen *mirror.Machine, manifests []manifestlist.Manifest) error {
 	if seen.Broken != nil {
 		return seen.Broken.Err
 	}
-	value := listValue(manifests)
-	own := &cache.Change{Key: cache.KubeletKey(w.machine), Manifests: manifests}
-	err := w.cache.Put(own, value, seen.ListVersion)
+	value := manifestlist.Encode(manifests)
+	own := &mirror.Change{Key: mirror.KubeletKey(w.machine), Manifests: manifests}
+	err := w.mirror.Put(own, value, seen.ListVersion)
 	switch {
 	case err == nil:
 		w.written = own.Version
-	case cache.HasCode(err, cache.AlreadyExists, cache.CompareFailed, cache.NotFound):
+	case mirror.HasCode(err, mirror.AlreadyExists, mirror.CompareFailed, mirror.NotFound):
 		return errStale
-	case cache.HasCode(err, cache.FormTooLarge): // another machine may have room
+	case mirror.HasCode(err, mirror.FormTooLarge): // another machine may have room
 		w.noteFull(seen, len(value))
 		return tooLarge(w.machine, err)
 	}
-	return cache.Failed("change the list of manifests of machine "+w.machine, err)
-}
-
-func listValue(manifests []cache.Manifest) string {
-	size := len("[]") + len(manifests)
-	for _, manifest := range manifests {
-		size += len(manifest.Raw)
-	}
-	var list strings.Builder
-	list.Grow(size) // it may be large: no copy is made of it
-	list.WriteByte('[')
-	for i, manifest := range manifests {
-		if i > 0 {
-			list.WriteByte(',')
-		}
-		list.Write(manifest.Raw)
-	}
-	list.WriteByte(']')
-	return list.String()
+	return mirror.Failed("change the list of manifests of machine "+w.machine, err)
 }
 
 // noteFull records that etcd has refused to replace a machine's list by one of this size, in bytes.
-func (l *lists) noteFull(m *cache.Machine, size int) {
+func (l *lists) noteFull(m *mirror.Machine, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known, ok := l.full[m.Name]; ok && known.version == m.ListVersion {
@@ -227,7 +209,7 @@ func (l *lists) noteFull(m *cache.Machine, size int) {
 
 // refusedSize returns the size of the smallest list by which etcd has refused to replace
 // a machine's, in bytes, 0 if there is none.
-func (l *lists) refusedSize(m *cache.Machine) int {
+func (l *lists) refusedSize(m *mirror.Machine) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if full := l.full[m.Name]; full.version == m.ListVersion {

@@ -233,7 +233,7 @@ func TestCostOfPodsInCallsToEtcd(t *testing.T) {
 	}
 }
 
-// A host port of a pod whose update stopped half way, which is not in the cache, is not
+// A host port of a pod whose update stopped half way, which is not in the mirror, is not
 // given away: the list that was read has the manifest of a pod that must be looked up.
 func TestAHalfUpdateOfAPodThatIsNotCachedKeepsItsHostPorts(t *testing.T) {
 	t.Parallel()

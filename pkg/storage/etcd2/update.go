@@ -5,7 +5,8 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/manifestlist"
+	"kube2014/pkg/storage/etcd2/mirror"
 	"kube2014/pkg/storage/values"
 )
 
@@ -46,29 +47,29 @@ func (s *Store) updateTask(update storage.Change) (*storage.Object, error) {
 	if err := budget.check(); err != nil {
 		return nil, err
 	}
-	own := &cache.Change{Key: now.Key, Object: task, Created: now.Created}
-	err = s.cache.Put(own, value, version)
-	if binds && cache.HasCode(err, cache.CompareFailed, cache.NotFound) && budget.check() == nil {
+	own := &mirror.Change{Key: now.Key, Object: task, Created: now.Created}
+	err = s.mirror.Put(own, value, version)
+	if binds && mirror.HasCode(err, mirror.CompareFailed, mirror.NotFound) && budget.check() == nil {
 		s.takeBack(task, now.Created)
 	}
-	return own.Written, failed("update task", update, err)
+	return own.Written, failed(update, err)
 }
 
 // updateList writes the manifest of a new version of a task. It returns the stored task,
 // and its version, which is newer if updateList has fenced it. When a pod is assigned its
 // machine, updateList writes the manifest even if the list has the same one, orphaned, so
 // that a concurrent removal of the orphan fails.
-func (s *Store) updateList(update storage.Change) (now *cache.Stored, version uint64, err error) {
+func (s *Store) updateList(update storage.Change) (now *mirror.Stored, version uint64, err error) {
 	task := update.Object.(*api.Task)
 	next, err := s.makeManifest(task)
 	if err != nil {
 		return nil, 0, err
 	}
-	name, own := task.CurrentState.Host, cache.PlaceFor(task)
-	err = s.lists.change(name, task.ID, s.cache.Machine(name), func(m *cache.Machine) ([]cache.Manifest, error) {
+	name, own := task.CurrentState.Host, mirror.PlaceFor(task)
+	err = s.lists.change(name, task.ID, s.mirror.Machine(name), func(m *mirror.Machine) ([]manifestlist.Manifest, error) {
 		binds := false
 		if now = m.At(own); now == nil && own.IsPod() {
-			now, binds = s.cache.At(own), true
+			now, binds = s.mirror.At(own), true
 		}
 		if now != nil && now.Err != nil {
 			return nil, now.Err
@@ -98,9 +99,9 @@ func (s *Store) updateList(update storage.Change) (now *cache.Stored, version ui
 func (s *Store) takeBack(task *api.Task, created uint64) {
 	found, err := s.readIndexKey("update task", task.ID)
 	if err == nil {
-		err = s.cache.Reach("update task", found.seen)
+		err = s.mirror.Reach("update task", found.seen)
 	}
-	pod := s.cache.At(cache.PlaceFor(task))
+	pod := s.mirror.At(mirror.PlaceFor(task))
 	switch {
 	case err != nil:
 	case pod == nil && found.version > created: // deleted, and possibly being created again
@@ -113,20 +114,20 @@ func (s *Store) takeBack(task *api.Task, created uint64) {
 // fence rewrites a task, unchanged, so that an unfinished update that has read it
 // before fails: the caller is about to overwrite the manifest of that update. It
 // returns the task's new version, or errStale if the task has changed since the
-// caller read it, or, unless it is a pod, m comes from the cache. Without a manifest
+// caller read it, or, unless it is a pod, m comes from the mirror. Without a manifest
 // there is no such update.
-func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
+func (s *Store) fence(m *mirror.Machine, task *mirror.Stored) (uint64, error) {
 	if m.Manifest(task.ID) == nil {
 		return task.Version, nil
 	}
-	node := cache.Child(cache.Child(m.Directory, "tasks"), task.ID)
+	node := mirror.Child(mirror.Child(m.Directory, "tasks"), task.ID)
 	if task.IsPod() {
 		var seen uint64
 		var err error
-		if node, seen, err = s.cache.Read(task.Key, false); err != nil {
-			return 0, cache.Failed("update task", err)
+		if node, seen, err = s.mirror.Read(task.Key, false); err != nil {
+			return 0, mirror.Failed("update task", err)
 		}
-		if err := s.cache.Reach("update task", seen); err != nil {
+		if err := s.mirror.Reach("update task", seen); err != nil {
 			return 0, err
 		}
 	}
@@ -134,17 +135,17 @@ func (s *Store) fence(m *cache.Machine, task *cache.Stored) (uint64, error) {
 		return 0, errStale
 	}
 	same := *task.Task()
-	own := &cache.Change{Key: task.Key, Object: &same, Created: task.Created}
-	err := s.cache.Put(own, node.Value, task.Version)
-	if cache.HasCode(err, cache.CompareFailed, cache.NotFound) {
+	own := &mirror.Change{Key: task.Key, Object: &same, Created: task.Created}
+	err := s.mirror.Put(own, node.Value, task.Version)
+	if mirror.HasCode(err, mirror.CompareFailed, mirror.NotFound) {
 		return 0, errStale
 	}
-	return own.Version, cache.Failed("update task", err)
+	return own.Version, mirror.Failed("update task", err)
 }
 
-// makeManifest makes the manifest of a task, with the services in the cache.
-func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
-	stored, _ := s.cache.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // a cache never fails
+// makeManifest makes the manifest of a task, with the services in the mirror.
+func (s *Store) makeManifest(task *api.Task) (manifestlist.Manifest, error) {
+	stored, _ := s.mirror.Objects.List(storage.Selection{Kind: api.ServiceKind, Namespace: api.NamespaceDefault}) // the memory never fails
 	services := make([]api.Service, 0, len(stored.Items))
 	for _, object := range stored.Items {
 		if !api.IsServers(object) {
@@ -153,7 +154,7 @@ func (s *Store) makeManifest(task *api.Task) (cache.Manifest, error) {
 	}
 	manifest, err := s.manifests(task.CurrentState.Host, *task, services)
 	if err != nil {
-		return cache.Manifest{}, err
+		return manifestlist.Manifest{}, err
 	}
-	return cache.EncodeManifest(manifest)
+	return manifestlist.New(manifest)
 }

@@ -18,7 +18,7 @@ import (
 	"kube2014/pkg/etcd/etcdtest"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/etcd2"
-	"kube2014/pkg/storage/etcd2/cache"
+	"kube2014/pkg/storage/etcd2/mirror"
 )
 
 var watchedKinds = []api.Kind{api.TaskKind, api.ControllerKind, api.ServiceKind}
@@ -259,8 +259,8 @@ func TestAWatcherThatComesBackTooLateIsToldSo(t *testing.T) {
 		changes int
 		want    api.ErrorKind
 	}{
-		"not too late": {cache.MaxEvents, ""},
-		"too late":     {cache.MaxEvents + 1, api.Expired},
+		"not too late": {mirror.MaxEvents, ""},
+		"too late":     {mirror.MaxEvents + 1, api.Expired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

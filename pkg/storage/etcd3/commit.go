@@ -12,6 +12,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/storage/values"
 )
 
@@ -103,7 +104,7 @@ func (s *Store) plan(now *state, changes []storage.Change, leases map[api.Key]cl
 		return p, err
 	}
 	p.revision = now.revision
-	events, err := now.objects.Try(func(tx *storage.Tx) (err error) {
+	events, err := now.objects.Try(func(tx *cacher.Tx) (err error) {
 		for i, change := range changes {
 			at := change.Key
 			if _, again := p.created[at]; !again {

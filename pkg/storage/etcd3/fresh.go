@@ -69,13 +69,6 @@ func (s *Store) observe(revision, floor int64) {
 	s.highest = max(s.highest, revision)
 }
 
-// note records a revision in an answer of etcd.
-func (s *Store) note(revision int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.highest = max(s.highest, revision)
-}
-
 // reach returns a state that is not older than a revision of etcd.
 func (s *Store) reach(operation string, revision int64) (*state, error) {
 	if now := s.newest(); now.reaches(revision) {
@@ -107,7 +100,8 @@ func (s *Store) catchUp() (*state, error) {
 	defer cancel()
 	first, _ := s.cache.next()
 	for began := time.Now(); ; {
-		loaded, watching := s.cache.isLoaded(), false
+		_, loaded := s.cache.next()
+		watching := false
 		if loaded { // else wait until it is filled
 			err := s.requestProgress(ctx)
 			if err != nil && !errors.Is(err, errNotWatching) {

@@ -8,6 +8,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 )
 
 // pageSize bounds the number of keys of one call, so that even large objects arrive before its
@@ -28,8 +29,8 @@ func (s *Store) readAll(ctx context.Context) (*contents, error) {
 // not decoded again.
 func (s *Store) readAt(ctx context.Context, prefix string, revision int64) (*contents, error) {
 	known := s.cache.objects
-	if !s.cache.isLoaded() { // its objects may be those of another etcd
-		known = storage.NewCache(0)
+	if _, loaded := s.cache.next(); !loaded { // its objects may be those of another etcd
+		known = cacher.New(0)
 	}
 	read := &contents{others: newOthers()}
 	var err error
@@ -52,7 +53,7 @@ func (s *Store) eachAt(ctx context.Context, prefix string, revision int64, pass 
 		page := resp.Get()
 		if revision == 0 {
 			revision = page.Header.Revision
-			s.note(revision)
+			s.observe(revision, 0)
 		}
 		for _, kv := range page.Kvs {
 			pass(kv)
@@ -65,7 +66,7 @@ func (s *Store) eachAt(ctx context.Context, prefix string, revision int64, pass 
 }
 
 // add adds a key to what was read.
-func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *storage.Cache) {
+func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *cacher.Cache) {
 	at, ok := s.keys.place(string(kv.Key))
 	if !ok {
 		read.set(s.keys, kv)
@@ -78,7 +79,7 @@ func (s *Store) add(read *contents, kv *mvccpb.KeyValue, known *storage.Cache) {
 	}
 }
 
-func knownOrDecoded(at api.Key, kv *mvccpb.KeyValue, known *storage.Cache) (*storage.Object, *broken) {
+func knownOrDecoded(at api.Key, kv *mvccpb.KeyValue, known *cacher.Cache) (*storage.Object, *broken) {
 	object, err := known.Get(at)
 	if err == nil && isVersion(object, kv) {
 		return object, nil

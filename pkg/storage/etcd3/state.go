@@ -11,6 +11,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/storage/values"
 )
 
@@ -81,7 +82,7 @@ func (o *others) checkLayout() error {
 // state holds the objects and keys of etcd at a revision. The lock guards a state that follows
 // etcd. The objects also have a lock of their own, and may be read without this one.
 type state struct {
-	objects *storage.Cache
+	objects *cacher.Cache
 
 	mu       sync.Mutex // guards the fields below
 	loaded   bool
@@ -91,7 +92,7 @@ type state struct {
 }
 
 func newState() *state {
-	return &state{objects: storage.NewCache(0), waiters: map[*waiter]bool{}, others: newOthers()}
+	return &state{objects: cacher.New(0), waiters: map[*waiter]bool{}, others: newOthers()}
 }
 
 // stateOf returns a fixed state.
@@ -161,13 +162,6 @@ func (s *state) await(revision int64, enough <-chan time.Time) bool {
 	defer s.mu.Unlock()
 	delete(s.waiters, w)
 	return s.loaded && s.revision >= revision
-}
-
-// isLoaded reports whether everything has been read.
-func (s *state) isLoaded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.loaded
 }
 
 // size returns the number of keys.
@@ -258,7 +252,7 @@ func (s *state) applyOne(k keys, response clientv3.WatchResponse) {
 
 // applyTogether applies the changes of a revision. The caller holds the lock.
 func (s *state) applyTogether(k keys, events []*clientv3.Event, revision int64) {
-	_ = s.objects.Update(func(tx *storage.Tx) error { // it fails only if the function does
+	_ = s.objects.Update(func(tx *cacher.Tx) error { // it fails only if the function does
 		for _, event := range events {
 			at, ok := k.place(string(event.Kv.Key))
 			if !ok {

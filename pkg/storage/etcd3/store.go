@@ -6,6 +6,7 @@ package etcd3
 import (
 	"context"
 	"iter"
+	"log"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 	"kube2014/pkg/util"
 )
 
@@ -34,10 +36,12 @@ type Client interface {
 
 // Store keeps objects in etcd. It is safe for concurrent use, and atomic.
 type Store struct {
+	storage.ReaderFunc // over what fresh returns
+
 	client  Client
 	keys    keys
 	timeout time.Duration // of a request: after that it begins no step
-	claims  *storage.ClaimsInFlight
+	claims  *cacher.ClaimsInFlight
 	leases  *leases
 
 	watchPatience time.Duration // how long requests wait for a silent watch
@@ -70,9 +74,17 @@ const maxRequestTime = 2500 * time.Millisecond
 // New returns a store whose keys begin with a prefix such as /registry. It does not call
 // etcd before it is used.
 func New(client Client, prefix string) *Store {
-	return &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
-		cache: newState(), claims: storage.NewClaimsInFlight(), leases: &leases{client: client},
+	s := &Store{client: client, keys: makeKeys(prefix), timeout: maxRequestTime, watchPatience: maxSilence,
+		cache: newState(), claims: cacher.NewClaimsInFlight(), leases: &leases{client: client},
 		extending: make(chan struct{}, 1), ended: make(chan struct{})}
+	s.ReaderFunc = func(operation string) (storage.Reader, error) {
+		now, err := s.fresh(operation)
+		if err != nil {
+			return nil, err
+		}
+		return now.objects, nil
+	}
+	return s
 }
 
 // SetTimeout sets the timeout of requests, and that of a silent watch, for tests on slow machines.
@@ -157,24 +169,6 @@ func (s *Store) FirstFree(candidates iter.Seq[api.Object]) (free api.Object, err
 	})
 }
 
-// Changed implements storage.Reader.
-func (s *Store) Changed(kind api.Kind) (uint64, error) {
-	now, err := s.fresh("get the version")
-	if err != nil {
-		return 0, err
-	}
-	return now.objects.Changed(kind)
-}
-
-// Version implements storage.Reader.
-func (s *Store) Version() (uint64, error) {
-	now, err := s.fresh("get the version")
-	if err != nil {
-		return 0, err
-	}
-	return now.objects.Version()
-}
-
 // Watch implements storage.Reader.
 func (s *Store) Watch(selection storage.Selection, after uint64) (storage.Watcher, error) {
 	if _, err := s.fresh("watch"); err != nil {
@@ -196,4 +190,24 @@ func (s *Store) Healthz() (warnings []string, err error) {
 	}
 	slices.Sort(warnings)
 	return warnings, nil
+}
+
+// unreadable returns all corrupt objects. It logs each version once.
+func (s *Store) unreadable(now *state) []*broken {
+	unreadable := now.unreadable()
+	if len(unreadable) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	warned := map[string]uint64{}
+	for _, bad := range unreadable {
+		what := bad.err.Error() // it names the key
+		if s.warned[what] != bad.version {
+			log.Printf("etcd: %s", api.Printable(api.InFull(bad.err), '?'))
+		}
+		warned[what] = bad.version
+	}
+	s.warned = warned
+	return unreadable
 }

@@ -6,12 +6,13 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/storage"
+	"kube2014/pkg/storage/cacher"
 )
 
 // Store keeps objects in memory: its data is the cache, and the timers of TTLs. It is
 // safe for concurrent use.
 type Store struct {
-	*storage.Cache
+	*cacher.Cache
 	ends map[api.Key]*time.Timer // of the objects with a TTL; guarded by Cache.Update
 }
 
@@ -21,7 +22,7 @@ var _ storage.Interface = (*Store)(nil)
 // larger than all versions of earlier processes, so that no client can continue a watch
 // of such a process.
 func New(version uint64) *Store {
-	return &Store{storage.NewCache(version), map[api.Key]*time.Timer{}}
+	return &Store{cacher.New(version), map[api.Key]*time.Timer{}}
 }
 
 // Cached implements storage.Interface: the cache is the store.
@@ -30,7 +31,7 @@ func (s *Store) Cached() storage.Reader { return s.Cache }
 // Commit implements storage.Interface.
 func (s *Store) Commit(changes ...storage.Change) ([]*storage.Object, error) {
 	written := make([]*storage.Object, len(changes))
-	err := s.Update(func(tx *storage.Tx) (err error) {
+	err := s.Update(func(tx *cacher.Tx) (err error) {
 		for i, change := range changes {
 			if written[i], err = tx.Apply(change); err != nil {
 				return err
