@@ -107,8 +107,8 @@ func linesOf(t *testing.T, log, id string, wanted int) (lines []string) {
 		text, err := os.ReadFile(log)
 		require.NoError(t, err)
 		for line := range strings.Lines(string(text)) {
-			if strings.Contains(line, `"auditID":"`+id+`"`) {
-				lines = append(lines, strings.TrimSuffix(line, "\n"))
+			if line, whole := strings.CutSuffix(line, "\n"); whole && strings.Contains(line, `"auditID":"`+id+`"`) {
+				lines = append(lines, line)
 			}
 		}
 		return len(lines) >= wanted
