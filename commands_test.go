@@ -15,7 +15,7 @@ var (
 	fence       = regexp.MustCompile("(?ms)^```([^\n]*)\n.*?^```$")
 	indented    = regexp.MustCompile(`(?m)^ {4}([^\s-].*?)(?: +#.*)?$`)
 	makeCommand = regexp.MustCompile("`(make [^`]+)`")
-	runFlag     = regexp.MustCompile("-run '?([^ '`]+)'?")
+	runFlag     = regexp.MustCompile("\\B-run '?([^ '`]+)'?")
 )
 
 // checkMake checks that make knows a command's target and reads its variables.
