@@ -230,7 +230,7 @@ parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/k
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
 
 conformance: bin/e2e.test bin/kubectl bin/kube-controller-manager bin/kube-scheduler ## run Kubernetes' own conformance tests that need no real containers, with today's controllers and scheduler, and with ours; ONLY= is a regular expression
-	KUBE2014_CONFORMANCE=1 KUBE2014_ONLY='$(ONLY)' $(GO) test -count=1 -v -timeout 3h -run TestConformanceTestsPass ./cmd/apiserver
+	KUBE2014_CONFORMANCE=1 KUBE2014_ONLY='$(ONLY)' $(GO) test -count=1 -v -timeout 3h -parallel 6 -run TestConformanceTestsPass ./cmd/apiserver
 
 envtest-suites: envtest bin/etcd bin/kube-apiserver ## run the suites of controller-runtime and of a kubebuilder project with bin/envtest and with today's programs, and measure both
 	@$(MAKE) --no-print-directory archives PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 // Kubernetes' own conformance tests are run against a cluster of today's controllers, and of our server and kubelets. The file
 // has all of them, and says why some do not pass.
 func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
-	c := conforms(t, "conformance.json", func() todaysCluster { return startTodaysCluster(t, nil) })
+	c := conforms(t, conformanceResults(t, "conformance.json"), func() todaysCluster { return startTodaysCluster(t, nil) })
 	for _, line := range c.refused(t) {
 		t.Log("refused", line)
 	}
@@ -28,18 +29,28 @@ func TestConformanceTestsPassAsAroundKubeAPIServer(t *testing.T) {
 
 // Those that pass are run against what make cluster starts, with no program of today's. Another file says why some do not pass.
 func TestConformanceTestsPassWithOurControllers(t *testing.T) {
-	conforms(t, "conformance-own.json", func() todaysCluster { return startOwnCluster(t) })
+	misses, own := map[string]string{}, conformanceResults(t, "conformance-own.json")
+	for name, why := range conformanceResults(t, "conformance.json") {
+		if why == "" {
+			misses[name] = own[name]
+		}
+	}
+	conforms(t, misses, func() todaysCluster { return startOwnCluster(t) })
 }
 
-// conforms runs the tests of a file on a cluster. The file has why each misses, "" if it passes.
-func conforms(t *testing.T, file string, start func() todaysCluster) todaysCluster {
+// conformanceResults reads why each test of a file misses, "" if it passes.
+func conformanceResults(t *testing.T, file string) (misses map[string]string) {
+	text, err := os.ReadFile("../../testdata/today/" + file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &misses))
+	return misses
+}
+
+// conforms runs on a cluster the tests that miss nothing, or those of KUBE2014_ONLY.
+func conforms(t *testing.T, misses map[string]string, start func() todaysCluster) todaysCluster {
 	if os.Getenv("KUBE2014_CONFORMANCE") == "" {
 		t.Skip("make conformance runs it")
 	}
-	text, err := os.ReadFile("../../testdata/today/" + file)
-	require.NoError(t, err)
-	var misses map[string]string // by test
-	require.NoError(t, json.Unmarshal(text, &misses))
 	names := slices.Sorted(maps.Keys(misses))
 	only := os.Getenv("KUBE2014_ONLY")
 	names = slices.DeleteFunc(names, func(name string) bool {
@@ -72,7 +83,35 @@ type outcome struct {
 	took          time.Duration
 }
 
-func runConformance(t *testing.T, kubeconfig string, names []string) (outcomes []outcome) {
+// runConformance runs the serial tests one after the other, and before them the others in some processes, since most of them
+// wait. As many run at a time as go test's -parallel says.
+func runConformance(t *testing.T, kubeconfig string, names []string) []outcome {
+	const processes = 6
+	var shares [processes][]string
+	var serial []string
+	for i, name := range names {
+		if strings.Contains(name, "[Serial]") {
+			serial = append(serial, name)
+		} else {
+			shares[i%processes] = append(shares[i%processes], name)
+		}
+	}
+	var outcomes [processes][]outcome
+	t.Run("side by side", func(t *testing.T) {
+		for i, share := range shares {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				outcomes[i] = runConformanceTests(t, kubeconfig, share)
+			})
+		}
+	})
+	return append(slices.Concat(outcomes[:]...), runConformanceTests(t, kubeconfig, serial)...)
+}
+
+func runConformanceTests(t *testing.T, kubeconfig string, names []string) (outcomes []outcome) {
+	if len(names) == 0 {
+		return nil
+	}
 	path, err := filepath.Abs("../../bin/e2e.test")
 	require.NoError(t, err)
 	require.FileExists(t, path, "make bin/e2e.test builds it")
