@@ -20,7 +20,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -74,7 +74,7 @@ func widgetRow(objects storage.Interface) rest.Resource {
 				return []any{w.Name, w.Spec.Size}
 			},
 		}}
-	return row.With(generic.NewStore(generic.Base{Objects: objects, Now: time.Now}, row, generic.Strategy[*Widget]{
+	return row.With(genericregistry.NewStore(rest.Base{Objects: objects, Now: time.Now}, row, genericregistry.Strategy[*Widget]{
 		Default:  func(w *Widget) { w.Spec.Size = max(w.Spec.Size, 1) },
 		Validate: validateWidget, ValidateUpdate: func(w, _ *Widget) field.ErrorList { return validateWidget(w) },
 	}))

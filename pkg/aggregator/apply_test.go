@@ -16,7 +16,6 @@ import (
 	"kube2014/pkg/endpoints"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -32,7 +31,7 @@ var exampleKey = rest.Key{Name: "v1.example.com"}
 
 func newIdle(t *testing.T) *idle {
 	store, own := memory.New(1), &rest.Catalog{}
-	services, rows := apiregistration.Resources(generic.Base{Objects: store, Now: time.Now})
+	services, rows := apiregistration.Resources(rest.Base{Objects: store, Now: time.Now})
 	own.Install(rows...)
 	s := New(Config{Endpoints: endpoints.New(endpoints.NewConfig(time.Now), own), Services: services, Catalogs: rest.Catalogs{own}, ServicesKind: "service", EndpointsKind: "endpoints", SlicesKind: "endpointslices",
 		Timeout: time.Second, Serving: t.Context()})

@@ -26,7 +26,6 @@ import (
 	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/util/certtest"
@@ -51,7 +50,7 @@ func open(t testing.TB) *front { return openWaiting(t, time.Minute) }
 func openWaiting(t testing.TB, timeout time.Duration) *front {
 	f := &front{Door: Open(t), authority: certtest.Authority(t, "authority"), t: t}
 	proxy := f.authority.Client(t, "proxy", nil)
-	store, rows := apiregistration.Resources(generic.Base{Objects: f.Store, Now: func() time.Time { return Now }})
+	store, rows := apiregistration.Resources(rest.Base{Objects: f.Store, Now: func() time.Time { return Now }})
 	own := &rest.Catalog{}
 	own.Install(rows...)
 	reader := reader{f}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	corev1 "k8s.io/api/core/v1"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,13 +15,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/runtime"
+
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	. "kube2014/pkg/master/endpointstest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/util/loopback"
 )
 
@@ -384,15 +384,15 @@ type converter struct {
 	toV1 atomic.Int64
 }
 
-func (c *converter) Out(object api.Object) (runtime.Object, error) {
+func (c *converter) ToVersioned(object api.Object) (runtime.Object, error) {
 	c.toV1.Add(1)
-	return c.Converter.Out(object)
+	return c.Converter.ToVersioned(object)
 }
 
 // counting lets a door count how often it converts pods.
 func counting(d *Door) *converter {
 	row := d.Catalog.Snapshot().Find(corev1.SchemeGroupVersion, "pods")
-	codec := row.Storage.(*generic.Store[*corev1.Pod]).Codec
+	codec := row.Storage.(*genericregistry.Store[*corev1.Pod]).Codec
 	counted := &converter{Converter: codec.Converter}
 	codec.Converter = counted
 	return counted

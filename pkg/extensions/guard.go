@@ -12,13 +12,12 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 )
 
 // guarded returns the base of the objects of a definition: a new object is only stored if the definition has not changed
 // since it was read, so that none is left over when the definition is gone. Another one of the same name may have another scope.
-func (s *Server) guarded(crd *apiextensionsv1.CustomResourceDefinition) generic.Base {
+func (s *Server) guarded(crd *apiextensionsv1.CustomResourceDefinition) rest.Base {
 	base := s.Base
 	base.Objects = guard{base.Objects, api.Key{Kind: apiextensions.Kind, ID: crd.Name}, crd.UID, s}
 	return base

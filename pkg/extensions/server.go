@@ -19,14 +19,13 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/workqueue"
 )
 
 // Config has the dependencies of a server.
 type Config struct {
-	Base    generic.Base // of the objects
+	Base    rest.Base // of the objects
 	Catalog *rest.Catalog
 	// Others have the resources of the other servers, whose names cannot be taken.
 	Others rest.Catalogs

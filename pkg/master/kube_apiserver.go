@@ -27,7 +27,6 @@ import (
 	"kube2014/pkg/rest/discovery"
 	"kube2014/pkg/rest/events"
 	"kube2014/pkg/rest/flowcontrol"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/metrics"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/node"
@@ -49,8 +48,8 @@ func (m *Master) newTodaysConfig() *endpoints.Config {
 }
 
 // base returns what the stores of built-in kinds without rules of their own share.
-func (m *Master) base() generic.Base {
-	return generic.Base{Objects: m.lifecycle, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
+func (m *Master) base() rest.Base {
+	return rest.Base{Objects: m.lifecycle, Now: time.Now, IgnoreDependents: !m.o.Controllers.EnableGarbageCollector}
 }
 
 // row returns a row of the built-in kinds.

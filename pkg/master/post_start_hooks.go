@@ -14,7 +14,6 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/flowcontrol"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/networking"
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/server"
@@ -34,7 +33,7 @@ func hook(do func(context.Context) error) func(context.Context) error {
 }
 
 // addBuiltIn lets a delegate create the objects that every server has, and keep them.
-func (m *Master) addBuiltIn(delegate *server.Delegate, base generic.Base) {
+func (m *Master) addBuiltIn(delegate *server.Delegate, base rest.Base) {
 	namespaces := func(ctx context.Context) error { return core.BootstrapNamespaces(ctx, m.Stores.Objects, time.Now) }
 	classes := func(ctx context.Context) error { return scheduling.Bootstrap(ctx, base) }
 	flows := func(ctx context.Context) error { return flowcontrol.Bootstrap(ctx, base) }

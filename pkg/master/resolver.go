@@ -40,7 +40,7 @@ func (s stored) EndpointSlices(_ context.Context, namespace, service string) (sl
 	}
 	codec := row.Codec()
 	for _, item := range list.Items {
-		slice, err := codec.Out(item.Object)
+		slice, err := codec.ToVersioned(item.Object)
 		if err != nil {
 			return nil, err
 		}

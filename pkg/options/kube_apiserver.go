@@ -20,7 +20,8 @@ import (
 func KubeAPIServerUsage() string {
 	listed := Usage[strings.Index(Usage, "A - in the name"):strings.Index(Usage, "\nexample:")]
 	return `kube-apiserver is kube2014 under the name of today's server. It takes that server's command
-line, of today and of 2018, and warns of flags that it does not have. Unlike apiserver it
+line, of today and of 2018, and warns of flags that it does not have. Unlike apiserver, whose
+defaults are listed below, it
 
 - opens --secure-port 6443, and the insecure port only if a flag of that one is given;
   --insecure-port 0 is closed, and so is --secure-port 0 beside an insecure port

@@ -35,7 +35,7 @@ func (a storedAnswer) Object() (runtime.Object, error) {
 		object.SetManagedFields(v1.ManagedFields(a.stored.Object))
 		return object, err
 	}
-	object, err := a.codec.Out(a.stored.Object)
+	object, err := a.codec.ToVersioned(a.stored.Object)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +22,14 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/storage"
 )
+
+// Base has the dependencies that the stores of a table share.
+type Base struct {
+	Objects storage.Interface
+	Now     func() time.Time
+	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
+	IgnoreDependents bool
+}
 
 // Resource is a row of the catalog: a kind as the API serves it, or a subresource of one. It is all that
 // the server knows about the kind.

@@ -52,7 +52,7 @@ func (b *bench) has(resource string, objects ...admission.Object) *bench {
 	for _, object := range objects {
 		kinds, _, err := v1.Scheme.ObjectKinds(object)
 		require.NoError(b.t, err)
-		internal, err := v1.NewConverter(kinds[0], api.Kind(resource), v1.Scheme).In(object.(runtime.Object))
+		internal, err := v1.NewConverter(kinds[0], api.Kind(resource), v1.Scheme).ToInternal(object.(runtime.Object))
 		require.NoError(b.t, err)
 		_, err = storage.CommitOne(b.store, storage.Create(internal))
 		require.NoError(b.t, err)

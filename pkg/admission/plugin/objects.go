@@ -129,7 +129,7 @@ func (o *Objects[T]) out(stored *storage.Object, err error) (object T, _ error) 
 
 // Decode converts a stored object.
 func (o *Objects[T]) Decode(stored *storage.Object) (object T, err error) {
-	converted, err := o.Codec.Out(stored.Object)
+	converted, err := o.Codec.ToVersioned(stored.Object)
 	if err != nil {
 		return object, err
 	}

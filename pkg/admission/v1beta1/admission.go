@@ -143,7 +143,7 @@ func (k kind) out(object api.Object) (admission.Object, error) {
 	if object == nil {
 		return nil, nil
 	}
-	converted, err := k.converter().Out(object)
+	converted, err := k.converter().ToVersioned(object)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (k kind) out(object api.Object) (admission.Object, error) {
 // changed returns the internal object with the changes of plugins. Fields that only June 2014's API has stay
 // as the client sent them.
 func (k kind) changed(object api.Object, after admission.Object) (api.Object, error) {
-	changed, err := k.converter().In(after)
+	changed, err := k.converter().ToInternal(after)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (o *opened) today(t *testing.T, kind api.Kind, id string) admission.Object 
 	object, err := o.registry.Objects().Get(api.DefaultKey(kind, id))
 	require.NoError(t, err)
 	name := map[api.Kind]string{api.TaskKind: "Pod", api.ControllerKind: "ReplicationController", api.ServiceKind: "Service"}[kind]
-	out, err := v1.NewConverter(corev1.SchemeGroupVersion.WithKind(name), kind, v1.Scheme).Out(object.Object)
+	out, err := v1.NewConverter(corev1.SchemeGroupVersion.WithKind(name), kind, v1.Scheme).ToVersioned(object.Object)
 	require.NoError(t, err)
 	return out.(admission.Object)
 }

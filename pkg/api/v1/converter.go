@@ -19,10 +19,10 @@ import (
 type Converter interface {
 	// New returns an empty object of the API.
 	New() runtime.Object
-	// Out converts a stored object to the API, but its managed fields. It does not set the kind. The two share memory.
-	Out(object api.Object) (runtime.Object, error)
-	// In converts an object of the API to its stored form. It does not change the object; the two share memory.
-	In(object runtime.Object) (api.Object, error)
+	// ToVersioned converts a stored object to the API, but its managed fields. It does not set the kind. The two share memory.
+	ToVersioned(object api.Object) (runtime.Object, error)
+	// ToInternal converts an object of the API to its stored form. It does not change the object; the two share memory.
+	ToInternal(object runtime.Object) (api.Object, error)
 }
 
 // NewConverter returns the converter of a kind of the API, whose type the scheme must have.
@@ -51,7 +51,7 @@ func (c oneVersion) New() runtime.Object {
 	return object
 }
 
-func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
+func (c oneVersion) ToVersioned(object api.Object) (runtime.Object, error) {
 	whole, out := object.(*api.Any), c.New()
 	if err := decodeRemainder(whole, out); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (c oneVersion) Out(object api.Object) (runtime.Object, error) {
 	return out, nil
 }
 
-func (c oneVersion) In(object runtime.Object) (api.Object, error) {
+func (c oneVersion) ToInternal(object runtime.Object) (api.Object, error) {
 	rest := reflect.New(reflect.TypeOf(object).Elem())
 	rest.Elem().Set(reflect.ValueOf(object).Elem())
 	own := rest.Interface().(runtime.Object)
@@ -85,7 +85,7 @@ func metaOf(object runtime.Object) *metav1.ObjectMeta {
 // inTwoVersions implements Converter for a kind that June 2014 knows too.
 type inTwoVersions struct{ oneVersion }
 
-func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
+func (c inTwoVersions) ToVersioned(object api.Object) (runtime.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, c.kind.Version)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (c inTwoVersions) Out(object api.Object) (runtime.Object, error) {
 	return converted.(runtime.Object), nil
 }
 
-func (c inTwoVersions) In(object runtime.Object) (api.Object, error) {
+func (c inTwoVersions) ToInternal(object runtime.Object) (api.Object, error) {
 	converted, err := twoVersions.ConvertToVersion(object, conversion.Internal)
 	if err != nil {
 		return nil, err
@@ -111,20 +111,20 @@ type inStoredVersion struct{ own, stored oneVersion }
 
 func (c inStoredVersion) New() runtime.Object { return c.own.New() }
 
-func (c inStoredVersion) Out(object api.Object) (runtime.Object, error) {
-	stored, err := c.stored.Out(object)
+func (c inStoredVersion) ToVersioned(object api.Object) (runtime.Object, error) {
+	stored, err := c.stored.ToVersioned(object)
 	if err != nil {
 		return nil, err
 	}
 	return versions.FromStored(stored, c.own.kind.GroupVersion())
 }
 
-func (c inStoredVersion) In(object runtime.Object) (api.Object, error) {
+func (c inStoredVersion) ToInternal(object runtime.Object) (api.Object, error) {
 	stored, err := versions.ToStored(object)
 	if err != nil {
 		return nil, err
 	}
-	return c.stored.In(stored)
+	return c.stored.ToInternal(stored)
 }
 
 // Codec encodes the stored objects of a kind as JSON of the API. storage.Object caches the JSON by codec. A codec
@@ -156,7 +156,7 @@ func NewCodec(kind schema.GroupVersionKind, stored api.Kind, scheme *runtime.Sch
 	return codec
 }
 
-// Decodes reports whether Out decodes the whole object, but its labels and annotations, anew.
+// Decodes reports whether ToVersioned decodes the whole object, but its labels and annotations, anew.
 func (c *Codec) Decodes() bool {
 	switch c.Converter.(type) {
 	case oneVersion, withoutType:
@@ -171,7 +171,7 @@ func (c *Codec) Identity() any { return c.identity }
 // EncodeItem returns a stored object's compact JSON as an item of a list: without its kind, unless it has no Go type, and without its
 // managed fields.
 func (c *Codec) EncodeItem(object interface{}) ([]byte, error) {
-	converted, err := c.Out(object.(api.Object))
+	converted, err := c.ToVersioned(object.(api.Object))
 	if err != nil {
 		return nil, err
 	}

@@ -12,13 +12,13 @@ func TestAnEventThatIsPutInItsNewFormIsKeptWhole(t *testing.T) {
 	inCore, inEvents := codecOf("Event"), NewCodec(eventsv1.SchemeGroupVersion.WithKind("Event"), "events", Scheme)
 	for seed := range int64(seeds) {
 		event := makeV1(t, "Event", seed)
-		stored, err := inCore.In(event)
+		stored, err := inCore.ToInternal(event)
 		require.NoError(t, err)
-		out, err := inEvents.Out(stored)
+		out, err := inEvents.ToVersioned(stored)
 		require.NoError(t, err)
-		back, err := inEvents.In(out)
+		back, err := inEvents.ToInternal(out)
 		require.NoError(t, err)
-		again, err := inCore.Out(back)
+		again, err := inCore.ToVersioned(back)
 		require.NoError(t, err)
 		requireSameJSON(t, event, again)
 	}

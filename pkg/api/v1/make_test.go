@@ -124,14 +124,14 @@ func inV1beta1(t testing.TB, wire interface{}) api.Object {
 
 // in returns the internal object of one of this version.
 func in(t testing.TB, v1 object) api.Object {
-	internal, err := codecOf(reflect.TypeOf(v1).Elem().Name()).In(v1)
+	internal, err := codecOf(reflect.TypeOf(v1).Elem().Name()).ToInternal(v1)
 	require.NoError(t, err)
 	return internal
 }
 
 // out returns an internal object in this version.
 func out(t testing.TB, internal api.Object) object {
-	v1, err := codecFor(internal).Out(internal)
+	v1, err := codecFor(internal).ToVersioned(internal)
 	require.NoError(t, err)
 	return v1.(object)
 }

@@ -23,7 +23,7 @@ var managed = []metav1.ManagedFieldsEntry{
 func TestManagedFieldsComeBack(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range [][]metav1.ManagedFieldsEntry{nil, {}, managed, managed[1:]} {
-		object, err := NewConverter(corev1.SchemeGroupVersion.WithKind("ConfigMap"), "configmaps", Scheme).In(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x", ManagedFields: wanted}})
+		object, err := NewConverter(corev1.SchemeGroupVersion.WithKind("ConfigMap"), "configmaps", Scheme).ToInternal(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x", ManagedFields: wanted}})
 		require.NoError(t, err)
 		assert.Equal(t, wanted, ManagedFields(object))
 		if len(wanted) == 0 {

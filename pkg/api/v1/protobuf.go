@@ -49,7 +49,7 @@ func (p Protobuf) Identity() any { return identityOfProtobuf{p.identity} }
 
 // EncodeItem implements storage.Encoder.
 func (p Protobuf) EncodeItem(object interface{}) ([]byte, error) {
-	converted, err := p.Out(object.(api.Object))
+	converted, err := p.ToVersioned(object.(api.Object))
 	if err != nil {
 		return nil, err
 	}

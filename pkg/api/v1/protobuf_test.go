@@ -67,11 +67,11 @@ func decode(t *testing.T, want schema.GroupVersionKind, text []byte) runtime.Obj
 func TestAnItemInProtobufMayBeContinued(t *testing.T) {
 	t.Parallel()
 	codec := codecOf("Pod")
-	stored, err := codec.In(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"x": "y"}}, Spec: corev1.PodSpec{NodeName: "n"}})
+	stored, err := codec.ToInternal(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"x": "y"}}, Spec: corev1.PodSpec{NodeName: "n"}})
 	require.NoError(t, err)
 	item, err := Protobuf{codec}.EncodeItem(stored)
 	require.NoError(t, err)
-	want, err := codec.Out(stored)
+	want, err := codec.ToVersioned(stored)
 	require.NoError(t, err)
 	assert.Equal(t, want, decode(t, codec.Kind, EncodeProtobuf(codec.Envelope, partsOf(item)).Bytes()))
 

@@ -283,7 +283,7 @@ func TestARemainderThatCannotBeReadIsAnError(t *testing.T) {
 		for _, remainder := range malformed {
 			stored := in(t, makeV1(t, kind, 1))
 			stored.Meta().Remainder = api.Remainder(remainder)
-			_, err := codecFor(stored).Out(stored)
+			_, err := codecFor(stored).ToVersioned(stored)
 			require.ErrorContains(t, err, "the remainder of "+string(stored.Key().Kind), remainder)
 			_, err = codecFor(stored).EncodeItem(stored)
 			require.Error(t, err, remainder)

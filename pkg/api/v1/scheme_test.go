@@ -290,6 +290,6 @@ func TestWhatJSONCannotSayIsAnError(t *testing.T) {
 	_, err := Encode(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{broken}}})
 	require.Error(t, err)
 	template := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{broken}}}
-	_, err = codecOf("ReplicationController").In(&corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: template}})
+	_, err = codecOf("ReplicationController").ToInternal(&corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{Template: template}})
 	require.Error(t, err)
 }

@@ -42,7 +42,7 @@ func (c withoutType) New() runtime.Object {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": c.kind.GroupVersion().String(), "kind": c.kind.Kind}}
 }
 
-func (c withoutType) Out(object api.Object) (runtime.Object, error) {
+func (c withoutType) ToVersioned(object api.Object) (runtime.Object, error) {
 	whole, out := object.(*api.Any), map[string]any{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(whole.Remainder.Text(), &out); err != nil {
 		return nil, fmt.Errorf("the remainder of %s %s: %w", whole.Kind, api.Quote(whole.ID), err)
@@ -70,7 +70,7 @@ func (c withoutType) Out(object api.Object) (runtime.Object, error) {
 // inAny are the members of the metadata that are not in the remainder. The store sets the version.
 var inAny = []string{"name", "namespace", "uid", "creationTimestamp", "labels", "annotations", "resourceVersion", "selfLink", "managedFields"}
 
-func (c withoutType) In(object runtime.Object) (api.Object, error) {
+func (c withoutType) ToInternal(object runtime.Object) (api.Object, error) {
 	own := object.(*unstructured.Unstructured)
 	stored, err := c.versions.ToStored(own)
 	if err != nil {

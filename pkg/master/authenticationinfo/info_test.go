@@ -19,7 +19,7 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/server/certs"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -66,7 +66,7 @@ func (i *informed) data() map[string]string {
 	if err != nil {
 		return nil
 	}
-	configMap, err := generic.ObjectIn[*corev1.ConfigMap](answer, nil)
+	configMap, err := genericregistry.ObjectIn[*corev1.ConfigMap](answer, nil)
 	require.NoError(i.t, err)
 	return configMap.Data
 }

@@ -23,7 +23,6 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/discovery"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/reviews"
 	"kube2014/pkg/server/filters"
 	"kube2014/pkg/server/request"
@@ -102,7 +101,7 @@ func OpenWith(t testing.TB, more ...rest.Resource) *Door {
 	objects := core.NewLifecycle(store, rest.Catalogs{catalog})
 	now := func() time.Time { return Now }
 	answers := reviews.Config{Authorizer: authorizer.AlwaysAllow{}, Rules: authorizer.AlwaysAllow{}, Now: now}
-	base := generic.Base{Objects: objects, Now: now}
+	base := rest.Base{Objects: objects, Now: now}
 	catalog.Install(reviews.Resources(answers)...)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: now})...)
 	catalog.Install(discovery.Resources(base)...)

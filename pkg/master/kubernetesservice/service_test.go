@@ -18,7 +18,6 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/discovery"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -37,7 +36,7 @@ func serverAt(store storage.Interface, at string) *Keeper {
 			k.endpoints = row
 		}
 	}
-	k.slices.Resource = discovery.Resources(generic.Base{Objects: store, Now: time.Now})[0]
+	k.slices.Resource = discovery.Resources(rest.Base{Objects: store, Now: time.Now})[0]
 	return k
 }
 

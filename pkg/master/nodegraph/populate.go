@@ -50,7 +50,7 @@ func apply[T rest.Object](graph *node.Graph, kind node.Kind, converter v1.Conver
 		if pod, isPlaced := stored.Object.(api.Placed); isPlaced && pod.Machine() == "" {
 			return nil
 		}
-		object, err := converter.Out(stored.Object)
+		object, err := converter.ToVersioned(stored.Object)
 		if err != nil {
 			log.Printf("%s %s gives no node access: %s", stored.Key().Kind, api.Quote(stored.Key().ID), api.Line(err.Error()))
 			return nil

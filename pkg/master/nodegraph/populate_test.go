@@ -18,7 +18,7 @@ func TestWhatIsReadAgainTakesAccessThatEndedMeanwhile(t *testing.T) {
 	t.Parallel()
 	converter := v1.NewConverter(corev1.SchemeGroupVersion.WithKind("Pod"), api.TaskKind, v1.Scheme)
 	stored := func(name, machine string, ephemeral ...corev1.EphemeralContainer) *storage.Object {
-		object, err := converter.In(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name},
+		object, err := converter.ToInternal(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name},
 			Spec: corev1.PodSpec{NodeName: machine, ServiceAccountName: name, EphemeralContainers: ephemeral}})
 		require.NoError(t, err)
 		return storage.NewObject(object, 1, 1)

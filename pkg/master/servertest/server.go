@@ -25,7 +25,6 @@ import (
 	"kube2014/pkg/rest/coordination"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/discovery"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/rbac"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/server/filters"
@@ -56,7 +55,7 @@ func Start(t testing.TB) *Server {
 	all := rest.Catalogs{catalog}
 	objects := core.NewLifecycle(store, all)
 	catalog.Install(core.Resources(core.Config{Objects: objects, Placer: registry.MakePodPlacer(objects, nil), Now: time.Now})...)
-	base := generic.Base{Objects: objects, Now: time.Now}
+	base := rest.Base{Objects: objects, Now: time.Now}
 	catalog.Install(slices.Concat(apps.Resources(base), batch.Resources(base), coordination.Resources(base), discovery.Resources(base), volumes.Resources(base),
 		admissionregistration.Resources(base, nil))...)
 	catalog.Install(rbac.Resources(objects, time.Now, nil)...)

@@ -17,11 +17,12 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Resources returns the table of the group. Only readers may make objects the parameters of policies; nil means everybody.
-func Resources(b generic.Base, readers *Readers) []rest.Resource {
-	b.Objects = generic.FreshCache{Interface: b.Objects} // the plugins obey the cache
+func Resources(b rest.Base, readers *Readers) []rest.Resource {
+	b.Objects = genericregistry.FreshCache{Interface: b.Objects} // the plugins obey the cache
 	var ofPolicy, ofMutating, ofValidating permission
 	mutatingPolicies, validatingPolicies := build(b, mutatingPolicy), build(b, validatingPolicy)
 	if readers != nil {
@@ -41,12 +42,12 @@ const static = ".static.k8s.io"
 
 // built is the storage of a kind with its rows.
 type built[T rest.Object] struct {
-	*generic.Store[T]
+	*genericregistry.Store[T]
 	rows []rest.Resource
 }
 
 // build builds a kind that warns of the names of objects in files.
-func build[T rest.Object](b generic.Base, kind generic.Resource[T]) built[T] {
+func build[T rest.Object](b rest.Base, kind generic.Resource[T]) built[T] {
 	store, rows := kind.Build(b)
 	store.Strategy.Warnings = func(object, _ T) []string {
 		if !strings.HasSuffix(object.GetName(), static) {
@@ -61,7 +62,7 @@ func build[T rest.Object](b generic.Base, kind generic.Resource[T]) built[T] {
 func (b built[T]) guarded(permission permission) []rest.Resource {
 	if permission != nil {
 		kind := b.rows[0].Kind.GroupKind()
-		b.rows[0].Storage = generic.Guarded[T]{Store: b.Store, Valid: func(ctx context.Context, _ rest.Key, object, old rest.Object) error {
+		b.rows[0].Storage = genericregistry.Guarded[T]{Store: b.Store, Valid: func(ctx context.Context, _ rest.Key, object, old rest.Object) error {
 			if err := permission(ctx, object, old); err != nil {
 				return rest.Invalid(kind, object.GetName(), field.ErrorList{err})
 			}

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/admissionregistration"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
 func open(t *testing.T, readers *admissionregistration.Readers) *Door {
-	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+	b := rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	return OpenWith(t, admissionregistration.Resources(b, readers)...)
 }
 

@@ -22,6 +22,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Kind is the stored kind of the definitions.
@@ -30,11 +31,11 @@ const Kind = api.Kind("customresourcedefinitions.apiextensions.k8s.io")
 type crd = *apiextensionsv1.CustomResourceDefinition
 
 // Definitions are the stores of the definitions: of whole ones, and of their status.
-type Definitions struct{ Whole, Status *generic.Store[crd] }
+type Definitions struct{ Whole, Status *genericregistry.Store[crd] }
 
 // NewDefinitions returns the stores of the definitions.
-func NewDefinitions(base generic.Base) Definitions {
-	whole := generic.NewStore(base, row(), strategy)
+func NewDefinitions(base rest.Base) Definitions {
+	whole := genericregistry.NewStore(base, row(), strategy)
 	whole.Holds = func(object crd) bool { return object.DeletionTimestamp == nil } // it gets a finalizer first
 	whole.Mark = markDeleted
 	return Definitions{whole, whole.Subresource("status", statusStrategy)}
@@ -64,7 +65,7 @@ func markDeleted(object crd) {
 	})
 }
 
-var strategy = generic.Strategy[crd]{
+var strategy = genericregistry.Strategy[crd]{
 	Resets:                    fieldmanager.Fields{"status"},
 	ForbidUnconditionalUpdate: true,
 	PrepareForCreate: func(object crd) {
@@ -93,7 +94,7 @@ var strategy = generic.Strategy[crd]{
 	}),
 }
 
-var statusStrategy = generic.Strategy[crd]{
+var statusStrategy = genericregistry.Strategy[crd]{
 	Resets:                    fieldmanager.Fields{"spec"},
 	ForbidUnconditionalUpdate: true,
 	Default:                   strategy.Default,

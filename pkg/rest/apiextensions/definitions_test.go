@@ -12,15 +12,15 @@ import (
 
 	"kube2014/pkg/endpoints/bodies"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 func open(t testing.TB) *Door {
-	base := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+	base := rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	return OpenWith(t, apiextensions.NewDefinitions(base).Rows()...)
 }
 

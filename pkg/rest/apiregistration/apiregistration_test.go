@@ -14,7 +14,6 @@ import (
 	. "kube2014/pkg/master/endpointstest"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiregistration"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -23,7 +22,7 @@ const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 type door struct{ *Door }
 
 func open(t *testing.T) (*apiregistration.Services, door) {
-	services, rows := apiregistration.Resources(generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})
+	services, rows := apiregistration.Resources(rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})
 	return services, door{OpenWith(t, rows...)}
 }
 

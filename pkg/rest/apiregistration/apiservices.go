@@ -21,6 +21,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Kind is the stored kind.
@@ -28,12 +29,12 @@ const Kind = "apiservices.apiregistration.k8s.io"
 
 // Services is the store of the APIServices, and that of their status.
 type Services struct {
-	*generic.Store[*apiregistrationv1.APIService]
+	*genericregistry.Store[*apiregistrationv1.APIService]
 	Status rest.Updater
 }
 
 // Resources returns the store, and the table of the group.
-func Resources(b generic.Base) (*Services, []rest.Resource) {
+func Resources(b rest.Base) (*Services, []rest.Resource) {
 	store, rows := apiservices.Build(b)
 	return &Services{store, rows[1].Storage.(rest.Updater)}, rows
 }

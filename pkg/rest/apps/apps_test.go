@@ -9,8 +9,8 @@ import (
 
 	"kube2014/pkg/api"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apps"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -18,7 +18,7 @@ import (
 func open(t *testing.T) *Door { return openOn(t, memory.New(1)) }
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, apps.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, apps.Resources(rest.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

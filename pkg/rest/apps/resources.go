@@ -26,7 +26,7 @@ import (
 var group = appsv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	return slices.Concat(controllerrevisions.Rows(b), daemonsets.Rows(b), deployments.Rows(b), replicasets.Rows(b), statefulsets.Rows(b))
 }
 

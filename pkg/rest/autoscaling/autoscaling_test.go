@@ -9,13 +9,13 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/autoscaling"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
 func open(t *testing.T) *Door {
-	return OpenWith(t, autoscaling.Resources(generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})...)
+	return OpenWith(t, autoscaling.Resources(rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

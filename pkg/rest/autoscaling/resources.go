@@ -24,7 +24,7 @@ import (
 var row = rest.InNamespaces(autoscalingv2.SchemeGroupVersion, "HorizontalPodAutoscaler", "horizontalpodautoscalers", printers.HorizontalPodAutoscalers, "hpa").In("all")
 
 // Resources returns the table of the group. The preferred version, in which the objects are stored, comes first.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	old := row
 	old.GroupVersion = autoscalingv1.SchemeGroupVersion
 	old.Kind = old.GroupVersion.WithKind(row.Kind.Kind)

@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/batch"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
 func open(t *testing.T) *Door {
-	return OpenWith(t, batch.Resources(generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})...)
+	return OpenWith(t, batch.Resources(rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 var jobs = generic.Resource[*batchv1.Job]{
@@ -64,7 +65,7 @@ var jobs = generic.Resource[*batchv1.Job]{
 	Fields: func(o *batchv1.Job) fields.Set {
 		return fields.Set{"status.successful": strconv.Itoa(int(o.Status.Succeeded))}
 	},
-	Dependents: generic.Orphaned,
+	Dependents: genericregistry.Orphaned,
 }
 
 // The labels of the pods of a job. The selector has the last one.

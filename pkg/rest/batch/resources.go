@@ -28,7 +28,7 @@ var (
 )
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	return slices.Concat(cronjobs.Rows(b), jobs.Rows(b))
 }
 

@@ -12,8 +12,8 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/user"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/certificates"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -21,7 +21,7 @@ import (
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, certificates.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, certificates.Resources(rest.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

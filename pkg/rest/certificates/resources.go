@@ -24,6 +24,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/util/pems"
 )
@@ -31,7 +32,7 @@ import (
 var group = certificatesv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	kind := requests(b.Now)
 	store, rows := kind.Build(b)
 	rows[0] = kind.Row.With(ofCaller{store})
@@ -40,7 +41,7 @@ func Resources(b generic.Base) []rest.Resource {
 
 // ofCaller is the storage of requests. Its new objects say who made them.
 type ofCaller struct {
-	*generic.Store[*certificatesv1.CertificateSigningRequest]
+	*genericregistry.Store[*certificatesv1.CertificateSigningRequest]
 }
 
 // Create implements rest.Creater.
@@ -80,8 +81,8 @@ func requests(now func() time.Time) generic.Resource[*certificatesv1.Certificate
 }
 
 // approval is the strategy of the subresource by which a request is approved or denied.
-func approval(now func() time.Time) generic.Strategy[*certificatesv1.CertificateSigningRequest] {
-	return generic.Strategy[*certificatesv1.CertificateSigningRequest]{
+func approval(now func() time.Time) genericregistry.Strategy[*certificatesv1.CertificateSigningRequest] {
+	return genericregistry.Strategy[*certificatesv1.CertificateSigningRequest]{
 		Resets: fieldmanager.Fields{"spec", "status.certificate"},
 		PrepareForUpdate: func(r, old *certificatesv1.CertificateSigningRequest) {
 			setTimes(&r.Status, &old.Status, now())

@@ -14,7 +14,7 @@ import (
 var group = coordinationv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource { return leases.Rows(b) }
+func Resources(b rest.Base) []rest.Resource { return leases.Rows(b) }
 
 var leases = generic.Resource[*coordinationv1.Lease]{
 	Row:                 rest.InNamespaces(group, "Lease", "leases", printers.Leases),

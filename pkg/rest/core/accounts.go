@@ -18,7 +18,7 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	serverrequest "kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 )
@@ -48,7 +48,7 @@ func (a Accounts) Account(namespace, name string) (*corev1.ServiceAccount, error
 	if err != nil {
 		return nil, rest.StatusError(err, corev1.Resource("serviceaccounts"), name)
 	}
-	object, err := a.codec.Out(stored.Object)
+	object, err := a.codec.ToVersioned(stored.Object)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (a Accounts) Await(ctx context.Context, namespace, name string) (*corev1.Se
 // tokens implements POST serviceaccounts/NAME/token, by which an account gets a token that ends with it.
 type tokens struct {
 	issuer               *serviceaccount.Issuer
-	accounts             *generic.Store[*corev1.ServiceAccount]
+	accounts             *genericregistry.Store[*corev1.ServiceAccount]
 	pods, secrets, nodes rest.Getter
 }
 
@@ -112,7 +112,7 @@ func (t tokens) Create(ctx context.Context, key rest.Key, object rest.Object, op
 	case request.Namespace != "" && request.Namespace != key.Namespace:
 		return nil, rest.Invalid(tokenKind.GroupKind(), key.Name, field.ErrorList{field.Invalid(meta.Child("namespace"), request.Namespace, "must match the service account namespace if specified")})
 	}
-	account, err := generic.ObjectIn[*corev1.ServiceAccount](t.accounts.Get(ctx, key))
+	account, err := genericregistry.ObjectIn[*corev1.ServiceAccount](t.accounts.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (t tokens) bind(ctx context.Context, bound *serviceaccount.Bound, to *authe
 	default:
 		return apierrors.NewBadRequest("cannot bind token to object of type " + kind.String())
 	}
-	object, err := generic.ObjectIn[rest.Object](get.Get(ctx, key))
+	object, err := genericregistry.ObjectIn[rest.Object](get.Get(ctx, key))
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (t tokens) bindPod(ctx context.Context, bound *serviceaccount.Bound, pod *c
 		return nil
 	}
 	bound.Node = &serviceaccount.Ref{Name: pod.Spec.NodeName}
-	node, err := generic.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: pod.Spec.NodeName}))
+	node, err := genericregistry.ObjectIn[*corev1.Node](t.nodes.Get(ctx, rest.Key{Name: pod.Spec.NodeName}))
 	if err == nil {
 		bound.Node.UID = string(node.UID)
 	} else if !apierrors.IsNotFound(err) {

@@ -18,7 +18,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/auth/authenticator/serviceaccount"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 	"kube2014/pkg/util/certtest"
@@ -134,14 +134,14 @@ func TestATokenOfAnAccountThatIsDeletedMeanwhileIsOfNoUse(t *testing.T) {
 	authenticator, err := serviceaccount.New([]string{file}, "https://x")
 	require.NoError(t, err)
 	authenticator.Lookup = func(ctx context.Context, resource, namespace, name string) (metav1.Object, error) {
-		return generic.ObjectIn[*corev1.ServiceAccount](storageOf(resource).(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name}))
+		return genericregistry.ObjectIn[*corev1.ServiceAccount](storageOf(resource).(rest.Getter).Get(ctx, rest.Key{Namespace: namespace, Name: name}))
 	}
 	makeAccount := func() {
 		_, err := accounts.(rest.Creater).Create(t.Context(), rest.Key{Namespace: "default"}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, rest.WriteOptions{})
 		require.NoError(t, err)
 	}
 	ask := func(between meanwhile) (string, error) {
-		request, err := generic.ObjectIn[*authenticationv1.TokenRequest](storageOf("serviceaccounts/token").(rest.Creater).Create(t.Context(), key, &authenticationv1.TokenRequest{}, rest.WriteOptions{Admission: between}))
+		request, err := genericregistry.ObjectIn[*authenticationv1.TokenRequest](storageOf("serviceaccounts/token").(rest.Creater).Create(t.Context(), key, &authenticationv1.TokenRequest{}, rest.WriteOptions{Admission: between}))
 		if err != nil {
 			return "", err
 		}

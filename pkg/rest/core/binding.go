@@ -15,11 +15,13 @@ import (
 
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // bindings implements POST bindings, with the pod's name in the body.
-type bindings struct{ pods *generic.Store[*corev1.Pod] }
+type bindings struct {
+	pods *genericregistry.Store[*corev1.Pod]
+}
 
 func (bindings) New() rest.Object { return &corev1.Binding{} }
 
@@ -28,7 +30,9 @@ func (b bindings) Create(ctx context.Context, key rest.Key, object rest.Object, 
 }
 
 // podBinding implements POST pods/NAME/binding, by which a scheduler assigns a pod to a node.
-type podBinding struct{ pods *generic.Store[*corev1.Pod] }
+type podBinding struct {
+	pods *genericregistry.Store[*corev1.Pod]
+}
 
 func (podBinding) New() rest.Object { return &corev1.Binding{} }
 
@@ -74,7 +78,7 @@ func (b podBinding) Create(ctx context.Context, key rest.Key, object rest.Object
 			LastTransitionTime: metav1.Time{Time: b.pods.Now().UTC()}.Rfc3339Copy()})
 		return pod, nil
 	}
-	unchecked := b.pods.With(generic.Strategy[*corev1.Pod]{}) // only bind checks and changes the pod
+	unchecked := b.pods.With(genericregistry.Strategy[*corev1.Pod]{}) // only bind checks and changes the pod
 	if _, _, err := unchecked.Update(ctx, key, bind, rest.WriteOptions{DryRun: options.DryRun}); err != nil {
 		return nil, err
 	}

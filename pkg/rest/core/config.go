@@ -20,6 +20,7 @@ import (
 	"kube2014/pkg/quota"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -45,7 +46,7 @@ var serviceAccounts = generic.Resource[*corev1.ServiceAccount]{
 }
 
 // serviceAccountRows returns the rows of service accounts, without tokens if there is no issuer.
-func serviceAccountRows(b generic.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
+func serviceAccountRows(b rest.Base, issuer *serviceaccount.Issuer, pods, secrets, nodes rest.Getter) []rest.Resource {
 	accounts, rows := serviceAccounts.Build(b)
 	if issuer == nil {
 		return rows
@@ -92,7 +93,7 @@ var controllers = generic.Resource[*corev1.ReplicationController]{
 	Fields: func(rc *corev1.ReplicationController) fields.Set {
 		return fields.Set{"status.replicas": strconv.Itoa(int(rc.Status.Replicas))}
 	},
-	Dependents: generic.Orphaned,
+	Dependents: genericregistry.Orphaned,
 }
 
 var limitRanges = generic.Resource[*corev1.LimitRange]{
@@ -113,7 +114,7 @@ var resourceQuotas = generic.Resource[*corev1.ResourceQuota]{
 }
 
 // quotaRows returns the rows of what bounds the objects of a namespace.
-func quotaRows(b generic.Base) []rest.Resource {
-	b.Objects = generic.FreshCache{Interface: b.Objects}
+func quotaRows(b rest.Base) []rest.Resource {
+	b.Objects = genericregistry.FreshCache{Interface: b.Objects}
 	return append(limitRanges.Rows(b), resourceQuotas.Rows(b)...)
 }

@@ -9,13 +9,13 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
-func endpointsRows(b generic.Base) []rest.Resource {
+func endpointsRows(b rest.Base) []rest.Resource {
 	row := coreRow("Endpoints", "endpoints", api.EndpointsKind, printers.Endpoints, "ep")
 	row.Warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Endpoints]{
+	return []rest.Resource{row.With(genericregistry.NewStore(b, row, genericregistry.Strategy[*corev1.Endpoints]{
 		Default: defaults.Endpoints,
 		Validate: func(endpoints *corev1.Endpoints) field.ErrorList {
 			return append(validation.ValidateEndpoints(endpoints), checkPairs(endpoints)...)

@@ -10,19 +10,19 @@ import (
 	"kube2014/pkg/api/v1/validation"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
 // eventRows returns the row of events. They expire a TTL after their last change.
-func eventRows(b generic.Base, ttl time.Duration) []rest.Resource {
+func eventRows(b rest.Base, ttl time.Duration) []rest.Resource {
 	row := coreRow("Event", "events", "events", printers.Events, "ev")
 	b.Objects = storage.WithTTL(b.Objects, ttl)
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*corev1.Event]{
+	return []rest.Resource{row.With(genericregistry.NewStore(b, row, genericregistry.Strategy[*corev1.Event]{
 		Validate:            validation.ValidateEventCreate,
 		ValidateUpdate:      validation.ValidateEvent,
 		AllowCreateOnUpdate: true,
-		Dependents:          generic.None,
+		Dependents:          genericregistry.None,
 		Fields:              eventFields,
 	}))}
 }

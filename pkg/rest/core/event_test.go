@@ -16,7 +16,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -25,7 +25,7 @@ import (
 type anHour struct {
 	t      *testing.T
 	store  *memory.Store
-	events *generic.Store[*corev1.Event]
+	events *genericregistry.Store[*corev1.Event]
 	pods   rest.Creater
 }
 
@@ -37,7 +37,7 @@ func withEvents(t *testing.T, test func(h anHour)) {
 		for _, resource := range core.Resources(core.Config{Objects: h.store, Placer: placer{h.store}, Now: time.Now, EventTTL: time.Hour}) {
 			switch resource.Name {
 			case "events":
-				h.events = resource.Storage.(*generic.Store[*corev1.Event])
+				h.events = resource.Storage.(*genericregistry.Store[*corev1.Event])
 			case "pods":
 				h.pods = resource.Storage.(rest.Creater)
 			}

@@ -12,19 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/rest/policy"
 	podutil "kube2014/pkg/util/pods"
 )
 
 // podEviction implements POST pods/NAME/eviction: a delete that budgets may refuse.
 type podEviction struct {
-	pods    *generic.Store[*corev1.Pod]
+	pods    *genericregistry.Store[*corev1.Pod]
 	budgets *policy.Budgets // nil for none
 }
 
 // newPodEviction returns the eviction of pods of a store. A pod that has time to end tells why it ends.
-func newPodEviction(pods *generic.Store[*corev1.Pod], budgets *policy.Budgets) podEviction {
+func newPodEviction(pods *genericregistry.Store[*corev1.Pod], budgets *policy.Budgets) podEviction {
 	evicted := *pods
 	evicted.Mark = func(pod *corev1.Pod) {
 		setCondition(pod, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI",
@@ -78,7 +78,7 @@ func deletionOf(key rest.Key, object rest.Object, options rest.WriteOptions) (de
 
 // evict deletes a pod that no budget guards. It reports whether the pod has changed meanwhile, so that it must be tried again.
 func (e podEviction) evict(ctx context.Context, key rest.Key, deletion metav1.DeleteOptions) (again bool, err error) {
-	pod, err := generic.ObjectIn[*corev1.Pod](e.pods.Get(ctx, key))
+	pod, err := genericregistry.ObjectIn[*corev1.Pod](e.pods.Get(ctx, key))
 	if err != nil {
 		return false, err
 	}

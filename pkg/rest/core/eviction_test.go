@@ -20,7 +20,6 @@ import (
 	"kube2014/pkg/registry"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/policy"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
@@ -33,7 +32,7 @@ func guarded(t *testing.T, servers int, spec, status string) []*Door {
 	store, doors := memory.New(1), []*Door{}
 	for range servers {
 		now := func() time.Time { return Now }
-		rows, budgets := policy.Resources(generic.Base{Objects: store, Now: now})
+		rows, budgets := policy.Resources(rest.Base{Objects: store, Now: now})
 		rows = slices.Concat(rows, core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: now, Budgets: &budgets}))
 		doors = append(doors, OpenWith(t, rows...))
 	}
@@ -213,7 +212,7 @@ func TestAPodThatBecomesReadyMeanwhileCounts(t *testing.T) {
 	asked := watchingStore{store, func() {
 		setStatus(d, "a", `{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}`)
 	}}
-	rows, budgets := policy.Resources(generic.Base{Objects: asked, Now: now})
+	rows, budgets := policy.Resources(rest.Base{Objects: asked, Now: now})
 	pods := core.Resources(core.Config{Objects: store, Placer: registry.MakePodPlacer(store, nil), Now: now, Budgets: &budgets})
 	d = OpenWith(t, slices.Concat(rows, pods)...)
 	d.Must("POST", Pods, Pod("a", `"labels":{"app":"web"}`))

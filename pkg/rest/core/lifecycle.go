@@ -79,7 +79,7 @@ func (l Lifecycle) find(namespace string, fresh bool) (*storage.Object, error) {
 
 // isActive returns an error if a namespace is being deleted.
 func (l Lifecycle) isActive(stored *storage.Object, resource schema.GroupResource, name string) error {
-	object, err := l.codec.Out(stored.Object)
+	object, err := l.codec.ToVersioned(stored.Object)
 	if err != nil {
 		return err
 	}

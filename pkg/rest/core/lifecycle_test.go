@@ -13,7 +13,7 @@ import (
 
 	"kube2014/pkg/api"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -38,7 +38,7 @@ func inDev(id string) api.Object {
 // withDev returns a store with a namespace dev, and the storage of namespaces.
 func withDev(t *testing.T) (*memory.Store, namespaces) {
 	store := memory.New(1)
-	all := namespaceRows(generic.Base{Objects: store, Now: time.Now})[0].Storage.(namespaces)
+	all := namespaceRows(rest.Base{Objects: store, Now: time.Now})[0].Storage.(namespaces)
 	_, err := all.Create(t.Context(), rest.Key{}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "dev"}}, rest.WriteOptions{})
 	require.NoError(t, err)
 	return store, all
@@ -46,7 +46,7 @@ func withDev(t *testing.T) (*memory.Store, namespaces) {
 
 func rows() rest.Catalogs {
 	catalog := &rest.Catalog{}
-	catalog.Install(configMaps.Rows(generic.Base{})...)
+	catalog.Install(configMaps.Rows(rest.Base{})...)
 	return rest.Catalogs{catalog}
 }
 
@@ -141,7 +141,7 @@ func TestADeletedNamespaceIsMarkedOnce(t *testing.T) {
 	for range 2 {
 		answer, err := all.Delete(t.Context(), rest.Key{Name: "dev"}, rest.DeleteOptions{})
 		require.NoError(t, err)
-		marked, err := generic.ObjectIn[*corev1.Namespace](answer, nil)
+		marked, err := genericregistry.ObjectIn[*corev1.Namespace](answer, nil)
 		require.NoError(t, err)
 		assert.Equal(t, corev1.NamespaceTerminating, marked.Status.Phase)
 		assert.NotNil(t, marked.DeletionTimestamp)

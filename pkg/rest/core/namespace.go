@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -32,7 +33,7 @@ type namespaces struct {
 	rest.Creater
 	rest.Updater
 	rest.Applier
-	store *generic.Store[*corev1.Namespace]
+	store *genericregistry.Store[*corev1.Namespace]
 }
 
 var namespaceKind = generic.Resource[*corev1.Namespace]{
@@ -64,10 +65,10 @@ var namespaceKind = generic.Resource[*corev1.Namespace]{
 	},
 }
 
-func namespaceRows(b generic.Base) []rest.Resource {
+func namespaceRows(b rest.Base) []rest.Resource {
 	store, rows := namespaceKind.Build(b)
 	rows[0] = rows[0].With(namespaces{store, store, store, store, store, store, store})
-	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.SubresourceOf(store, "finalize", generic.Strategy[*corev1.Namespace]{
+	return append(rows, rows[0].Subresource("finalize", struct{ rest.Updater }{generic.SubresourceOf(store, "finalize", genericregistry.Strategy[*corev1.Namespace]{
 		Default:          defaults.Namespace,
 		PrepareForUpdate: func(namespace, old *corev1.Namespace) { namespace.Status = old.Status },
 		Resets:           fieldmanager.Fields{"status"},
@@ -92,7 +93,7 @@ func (n namespaces) Delete(ctx context.Context, key rest.Key, options rest.Delet
 // BootstrapNamespaces creates the namespaces that every server has, unless they exist. It is safe to run on several
 // servers at once.
 func BootstrapNamespaces(ctx context.Context, objects storage.Interface, now func() time.Time) error {
-	namespaces := namespaceRows(generic.Base{Objects: objects, Now: now})[0].Storage.(namespaces)
+	namespaces := namespaceRows(rest.Base{Objects: objects, Now: now})[0].Storage.(namespaces)
 	var errs []error
 	for _, name := range append(slices.Clone(immortal), corev1.NamespaceNodeLease) {
 		if err := namespaces.store.Ensure(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {

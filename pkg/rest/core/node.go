@@ -17,12 +17,13 @@ import (
 	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
-func nodeRows(b generic.Base, c Config) ([]rest.Resource, connect.Network) {
+func nodeRows(b rest.Base, c Config) ([]rest.Resource, connect.Network) {
 	row := coreRow("Node", "nodes", api.NodeKind, printers.Nodes, "no")
 	row.Namespaced = false
-	store := generic.NewStore(b, row, generic.Strategy[*corev1.Node]{
+	store := genericregistry.NewStore(b, row, genericregistry.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		Validate:         validation.ValidateNode,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Status = old.Status },
@@ -31,7 +32,7 @@ func nodeRows(b generic.Base, c Config) ([]rest.Resource, connect.Network) {
 		Fields:           nodeFields,
 	})
 	network := connect.Network{Nodes: store, Kubelets: c.Kubelets, Proxied: c.Proxied}
-	status := row.Subresource("status", generic.SubresourceOf(store, "status", generic.Strategy[*corev1.Node]{
+	status := row.Subresource("status", generic.SubresourceOf(store, "status", genericregistry.Strategy[*corev1.Node]{
 		Default:          defaults.Node,
 		PrepareForUpdate: func(node, old *corev1.Node) { node.Spec = old.Spec },
 		ValidateUpdate:   validation.ValidateNodeUpdate,
@@ -49,7 +50,9 @@ func nodeFields(node *corev1.Node) fields.Set {
 const heartbeatTime = 40 * time.Second
 
 // nodes is the storage of nodes.
-type nodes struct{ *generic.Store[*corev1.Node] }
+type nodes struct {
+	*genericregistry.Store[*corev1.Node]
+}
 
 // isAlive reports whether the kubelet of a node has reported that it is ready, and has done so or has renewed its lease recently.
 // Today's kubelets repeat a report only every five minutes.
@@ -83,7 +86,7 @@ func (n nodes) renewed(name string) (at time.Time) {
 	if err != nil {
 		return at
 	}
-	lease, err := leases.Out(stored.Object)
+	lease, err := leases.ToVersioned(stored.Object)
 	if err == nil && lease.(*coordinationv1.Lease).Spec.RenewTime != nil {
 		at = lease.(*coordinationv1.Lease).Spec.RenewTime.Time
 	}

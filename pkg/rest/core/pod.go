@@ -20,14 +20,15 @@ import (
 	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/util/pods"
 )
 
-func podRows(b generic.Base, network connect.Network, c Config) []rest.Resource {
+func podRows(b rest.Base, network connect.Network, c Config) []rest.Resource {
 	row := coreRow("Pod", "pods", api.TaskKind, printers.Pods, "po")
 	row.Categories = inAll
-	pods := generic.NewStore(b, row, podStrategy(b.Now))
+	pods := genericregistry.NewStore(b, row, podStrategy(b.Now))
 	pods.AnswersDeleted = true
 	pods.Insert = func(_ context.Context, object api.Object) (*storage.Object, error) {
 		task := object.(*api.Task)
@@ -47,8 +48,8 @@ func podRows(b generic.Base, network connect.Network, c Config) []rest.Resource 
 	return slices.Concat(podParts(row, pods), []rest.Resource{row.With(pods), bindings, binding, eviction, status}, network.PodRows(row, pods))
 }
 
-func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
-	return generic.Strategy[*corev1.Pod]{
+func podStrategy(now func() time.Time) genericregistry.Strategy[*corev1.Pod] {
+	return genericregistry.Strategy[*corev1.Pod]{
 		PrepareForCreate: func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 			if len(pod.Spec.SchedulingGates) > 0 {
@@ -77,8 +78,8 @@ func podStrategy(now func() time.Time) generic.Strategy[*corev1.Pod] {
 	}
 }
 
-func podStatusStrategy() generic.Strategy[*corev1.Pod] {
-	return generic.Strategy[*corev1.Pod]{
+func podStatusStrategy() genericregistry.Strategy[*corev1.Pod] {
+	return genericregistry.Strategy[*corev1.Pod]{
 		PrepareForUpdate: func(pod, old *corev1.Pod) {
 			pod.Spec = old.Spec
 			pod.OwnerReferences = old.OwnerReferences

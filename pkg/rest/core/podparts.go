@@ -9,12 +9,13 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // podParts returns the rows of the subresources by which a part of a pod changes that otherwise may not.
-func podParts(row rest.Resource, pods *generic.Store[*corev1.Pod]) []rest.Resource {
+func podParts(row rest.Resource, pods *genericregistry.Store[*corev1.Pod]) []rest.Resource {
 	part := func(name string, sets fieldmanager.Fields, validate func(now, old *corev1.Pod) field.ErrorList, change func(spec, wanted *corev1.PodSpec)) rest.Resource {
-		return row.Subresource(name, generic.SubresourceOf(pods, name, generic.Strategy[*corev1.Pod]{
+		return row.Subresource(name, generic.SubresourceOf(pods, name, genericregistry.Strategy[*corev1.Pod]{
 			Default: defaults.Pod,
 			PrepareForUpdate: func(pod, old *corev1.Pod) {
 				wanted, before := pod.Spec, old.DeepCopy()

@@ -16,7 +16,6 @@ import (
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core/components"
 	"kube2014/pkg/rest/core/connect"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/rest/policy"
 	"kube2014/pkg/storage"
 )
@@ -45,13 +44,13 @@ type Config struct {
 	Components []components.Component
 	// Issuer signs the tokens of service accounts; nil if there are none.
 	Issuer *serviceaccount.Issuer
-	// IgnoreDependents is that of generic.Base.
+	// IgnoreDependents is that of rest.Base.
 	IgnoreDependents bool
 }
 
 // Resources returns the table. The rows of each kind are beside its strategy.
 func Resources(c Config) []rest.Resource {
-	b := generic.Base{Objects: c.Objects, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
+	b := rest.Base{Objects: c.Objects, Now: c.Now, IgnoreDependents: c.IgnoreDependents}
 	nodeRows, network := nodeRows(b, c)
 	podRows, secretRows, endpointsRows := podRows(b, network, c), secrets.Rows(b), endpointsRows(b)
 	accountRows := serviceAccountRows(b, c.Issuer, getterIn(podRows, "pods"), getterIn(secretRows, "secrets"), network.Nodes)

@@ -16,23 +16,24 @@ import (
 	"kube2014/pkg/rest/core/connect"
 	"kube2014/pkg/rest/fieldmanager"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
-func serviceRows(b generic.Base, network connect.Network, pods, endpoints rest.Getter) []rest.Resource {
+func serviceRows(b rest.Base, network connect.Network, pods, endpoints rest.Getter) []rest.Resource {
 	row := coreRow("Service", "services", api.ServiceKind, printers.Services, "svc")
 	row.Categories = inAll
-	services := generic.NewStore(b, row, serviceStrategy())
+	services := genericregistry.NewStore(b, row, serviceStrategy())
 	services.AnswersDeleted = true
 	services.Remove = storage.DeleteService
-	return []rest.Resource{row.With(services), network.ServiceRow(row, services, endpoints, pods), row.Subresource("status", generic.SubresourceOf(services, "status", generic.Strategy[*corev1.Service]{
+	return []rest.Resource{row.With(services), network.ServiceRow(row, services, endpoints, pods), row.Subresource("status", generic.SubresourceOf(services, "status", genericregistry.Strategy[*corev1.Service]{
 		PrepareForUpdate: func(service, old *corev1.Service) { service.Spec = old.Spec },
 		Resets:           fieldmanager.Fields{"spec"},
 	}))}
 }
 
-func serviceStrategy() generic.Strategy[*corev1.Service] {
-	return generic.Strategy[*corev1.Service]{
+func serviceStrategy() genericregistry.Strategy[*corev1.Service] {
+	return genericregistry.Strategy[*corev1.Service]{
 		PrepareForCreate: func(service *corev1.Service) { service.Status = corev1.ServiceStatus{} },
 		Default:          defaults.Service,
 		Validate:         validation.ValidateService,

@@ -127,7 +127,7 @@ func (v *version) prepare(ctx context.Context, objects []*storage.Object) error 
 	for chunk := range slices.Chunk(slices.DeleteFunc(slices.Clone(objects), func(o *storage.Object) bool { return o.HasItem(codec) }), maxConverted) {
 		var all []*unstructured.Unstructured
 		for _, object := range chunk {
-			out, err := raw.Out(object.Object)
+			out, err := raw.ToVersioned(object.Object)
 			if err != nil {
 				return err
 			}

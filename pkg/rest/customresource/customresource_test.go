@@ -14,17 +14,17 @@ import (
 
 	"kube2014/pkg/endpoints/bodies"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/apiextensions"
 	"kube2014/pkg/rest/customresource"
 	"kube2014/pkg/rest/customresource/conversion"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
 const widgets = "/apis/example.com/v1/namespaces/default/widgets"
 
-func base() generic.Base {
-	return generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+func base() rest.Base {
+	return rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 }
 
 // definition returns the definition of a kind Widget, whose names have been accepted, with members of its version.

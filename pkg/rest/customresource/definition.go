@@ -19,6 +19,7 @@ import (
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Definition serves the objects of a CustomResourceDefinition. It keeps the definition without its schemas, which are read
@@ -26,7 +27,7 @@ import (
 type Definition struct {
 	crd       *apiextensionsv1.CustomResourceDefinition
 	read      func() (*apiextensionsv1.CustomResourceDefinition, error)
-	base      generic.Base
+	base      rest.Base
 	converter Converter
 	versions  []*version // the first one is preferred
 }
@@ -41,7 +42,7 @@ type version struct {
 
 // New returns the definition of a CustomResourceDefinition, whose names must have been accepted. It takes ownership of it.
 // Read returns it again, with its schemas; the result is the caller's.
-func New(crd *apiextensionsv1.CustomResourceDefinition, read func() (*apiextensionsv1.CustomResourceDefinition, error), converter Converter, base generic.Base) *Definition {
+func New(crd *apiextensionsv1.CustomResourceDefinition, read func() (*apiextensionsv1.CustomResourceDefinition, error), converter Converter, base rest.Base) *Definition {
 	d := &Definition{crd: crd, read: read, base: base, converter: converter}
 	for i := range crd.Spec.Versions {
 		of := &crd.Spec.Versions[i]
@@ -138,7 +139,7 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 		store := v.store()
 		rows = append(rows, v.row.With(d.storage(store)))
 		if v.scale() != nil {
-			scales := generic.ScaleRow(v.row, store, v.scaledBy())
+			scales := genericregistry.ScaleRow(v.row, store, v.scaledBy())
 			scales.Warning = v.row.Warning
 			rows = append(rows, scales)
 		}
@@ -152,18 +153,18 @@ func (d *Definition) Rows() (rows []rest.Resource) {
 }
 
 // Objects returns a storage of the objects as they are stored, for their deletion.
-func (d *Definition) Objects() *generic.Store[own] {
+func (d *Definition) Objects() *genericregistry.Store[own] {
 	row := d.versions[0].row
 	row.Untyped.Codec = v1.NewUnstructuredCodec(row.Kind, row.StoredKind, asStored{})
-	return generic.NewStore(d.base, row, generic.Strategy[own]{})
+	return genericregistry.NewStore(d.base, row, genericregistry.Strategy[own]{})
 }
 
-func (v *version) store() *generic.Store[own] {
-	return generic.NewStore(v.definition.base, v.row, v.strategy())
+func (v *version) store() *genericregistry.Store[own] {
+	return genericregistry.NewStore(v.definition.base, v.row, v.strategy())
 }
 
 // storage returns the storage of a row. Objects of a definition that is being deleted cannot be created.
-func (d *Definition) storage(store *generic.Store[own]) any {
+func (d *Definition) storage(store *genericregistry.Store[own]) any {
 	if d.crd.DeletionTimestamp != nil {
 		return terminating{store, d}
 	}
@@ -172,7 +173,7 @@ func (d *Definition) storage(store *generic.Store[own]) any {
 
 // terminating is the storage of a definition that is being deleted.
 type terminating struct {
-	*generic.Store[own]
+	*genericregistry.Store[own]
 	definition *Definition
 }
 

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"kube2014/pkg/printers"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // find returns a function that finds the first value at a path of JSON, nil for none. The path is that of a column or of a field for
@@ -176,9 +176,9 @@ func (v *version) scale() *apiextensionsv1.CustomResourceSubresourceScale {
 	return v.of.Subresources.Scale
 }
 
-func (v *version) scaledBy() generic.ScaledBy[own] {
+func (v *version) scaledBy() genericregistry.ScaledBy[own] {
 	paths := v.scale()
-	return generic.ScaledBy[own]{
+	return genericregistry.ScaledBy[own]{
 		Paths: v.definition.replicas(),
 		Get: func(object own) (wanted, current int32, selector string) {
 			number := func(path string) int32 {

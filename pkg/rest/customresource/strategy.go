@@ -20,19 +20,19 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"kube2014/pkg/rest/fieldmanager"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // own is an object of a kind without a Go type.
 type own = *unstructured.Unstructured
 
 // strategy has the rules for the objects of one version.
-func (v *version) strategy() generic.Strategy[own] {
+func (v *version) strategy() genericregistry.Strategy[own] {
 	var resets fieldmanager.Fields
 	if v.hasStatus() {
 		resets = fieldmanager.Fields{"status"}
 	}
-	return generic.Strategy[own]{
+	return genericregistry.Strategy[own]{
 		Resets: resets,
 		PrepareForCreate: func(object own) {
 			if v.hasStatus() {
@@ -65,8 +65,8 @@ func (v *version) strategy() generic.Strategy[own] {
 }
 
 // statusStrategy has the rules for updates of the status.
-func (v *version) statusStrategy() generic.Strategy[own] {
-	return generic.Strategy[own]{
+func (v *version) statusStrategy() genericregistry.Strategy[own] {
+	return genericregistry.Strategy[own]{
 		ForbidUnconditionalUpdate: true,
 		Resets:                    fieldmanager.Fields{"metadata", "spec"},
 		Default:                   v.setDefaults,

@@ -9,14 +9,14 @@ import (
 
 	"kube2014/pkg/api"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/devices"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
 
 func openOn(t *testing.T, store storage.Interface) *Door {
-	return OpenWith(t, devices.Resources(generic.Base{Objects: store, Now: func() time.Time { return Now }})...)
+	return OpenWith(t, devices.Resources(rest.Base{Objects: store, Now: func() time.Time { return Now }})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

@@ -23,7 +23,7 @@ var (
 )
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	return slices.Concat(classes.Rows(b), claims.Rows(b), templates.Rows(b), resourceSlices.Rows(b))
 }
 

@@ -20,7 +20,7 @@ import (
 var group = discoveryv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource { return endpointslices.Rows(b) }
+func Resources(b rest.Base) []rest.Resource { return endpointslices.Rows(b) }
 
 var endpointslices = generic.Resource[*discoveryv1.EndpointSlice]{
 	Row: rest.InNamespaces(group, "EndpointSlice", "endpointslices", printers.EndpointSlices),

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core"
 	"kube2014/pkg/rest/events"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage/memory"
 )
 
@@ -27,7 +27,7 @@ const (
 // open returns a door with the events in both versions.
 func open(t *testing.T) *Door {
 	store, now := memory.New(1), func() time.Time { return Now }
-	b := generic.Base{Objects: store, Now: now}
+	b := rest.Base{Objects: store, Now: now}
 	return OpenWith(t, slices.Concat(events.Resources(b, time.Hour), core.Resources(core.Config{Objects: store, Now: now, EventTTL: time.Hour}))...)
 }
 

@@ -15,7 +15,7 @@ import (
 	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -25,15 +25,15 @@ var row = rest.InNamespaces(eventsv1.SchemeGroupVersion, "Event", "events", prin
 }, "ev")
 
 // Resources returns the table. Events expire a TTL after their last change.
-func Resources(b generic.Base, ttl time.Duration) []rest.Resource {
+func Resources(b rest.Base, ttl time.Duration) []rest.Resource {
 	b.Objects = storage.WithTTL(b.Objects, ttl)
-	return []rest.Resource{row.With(generic.NewStore(b, row, generic.Strategy[*eventsv1.Event]{
+	return []rest.Resource{row.With(genericregistry.NewStore(b, row, genericregistry.Strategy[*eventsv1.Event]{
 		Validate: func(event *eventsv1.Event) field.ErrorList { return validation.ValidateEventV1Create(inCore(event)) },
 		ValidateUpdate: func(now, old *eventsv1.Event) field.ErrorList {
 			return validation.ValidateEventV1(inCore(now), inCore(old))
 		},
 		AllowCreateOnUpdate: true,
-		Dependents:          generic.None,
+		Dependents:          genericregistry.None,
 		Fields:              eventFields,
 	}))}
 }

@@ -12,14 +12,14 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
 // Bootstrap creates the built-in objects that are missing, and restores those that have changed: the mandatory ones, and
 // those whose annotation asks for it. All flow schemas then tell whether their level exists. It is safe to run on several
 // servers at once, and is repeated to keep the objects.
-func Bootstrap(ctx context.Context, b generic.Base) error {
+func Bootstrap(ctx context.Context, b rest.Base) error {
 	flowStore, _ := flows.Build(b)
 	levelStore, _ := levels.Build(b)
 	for _, built := range builtInLevels() {
@@ -44,7 +44,7 @@ func Bootstrap(ctx context.Context, b generic.Base) error {
 }
 
 // keep creates a built-in object, or restores the spec of the one that is there.
-func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, restore func(into, from T)) error {
+func keep[T rest.Object](ctx context.Context, store *genericregistry.Store[T], built T, restore func(into, from T)) error {
 	key := rest.Key{Name: built.GetName()}
 	_, _, err := store.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		update, err := strconv.ParseBool(current.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey])
@@ -69,7 +69,7 @@ func keep[T rest.Object](ctx context.Context, store *generic.Store[T], built T, 
 }
 
 // tellDangling sets the condition of each flow schema that tells whether its level exists.
-func tellDangling(ctx context.Context, store *generic.Store[*flowcontrolv1.FlowSchema]) error {
+func tellDangling(ctx context.Context, store *genericregistry.Store[*flowcontrolv1.FlowSchema]) error {
 	names := map[string]bool{}
 	known, err := store.Objects.List(storage.Selection{Kind: levels.Row.StoredKind})
 	if err != nil {
@@ -82,7 +82,7 @@ func tellDangling(ctx context.Context, store *generic.Store[*flowcontrolv1.FlowS
 	if err != nil {
 		return err
 	}
-	unchecked := store.With(generic.Strategy[*flowcontrolv1.FlowSchema]{}) // only the status changes
+	unchecked := store.With(genericregistry.Strategy[*flowcontrolv1.FlowSchema]{}) // only the status changes
 	now := metav1.Time{Time: store.Now().UTC()}.Rfc3339Copy()
 	for _, flow := range all.Items {
 		_, _, err := unchecked.Update(ctx, rest.Key{Name: flow.Key().ID}, func(current rest.Object) (rest.Object, error) {

@@ -10,8 +10,8 @@ import (
 
 	"kube2014/pkg/api"
 	. "kube2014/pkg/master/endpointstest"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/flowcontrol"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
@@ -21,11 +21,11 @@ const (
 	levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
 )
 
-func baseOf() generic.Base {
-	return generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+func baseOf() rest.Base {
+	return rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 }
 
-func open(t *testing.T) (*Door, generic.Base) {
+func open(t *testing.T) (*Door, rest.Base) {
 	b := baseOf()
 	return OpenWith(t, flowcontrol.Resources(b)...), b
 }

@@ -11,7 +11,6 @@ import (
 	"kube2014/pkg/api"
 	v1 "kube2014/pkg/api/v1"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
 	"kube2014/pkg/server/flowcontrol"
 	"kube2014/pkg/storage"
 )
@@ -34,7 +33,7 @@ func all[T rest.Object](reader storage.Reader, row rest.Resource) (objects []T, 
 	}
 	converter := v1.NewConverter(row.Kind, row.StoredKind, row.Types())
 	for _, stored := range list.Items {
-		object, err := converter.Out(stored.Object)
+		object, err := converter.ToVersioned(stored.Object)
 		if err != nil {
 			log.Printf("%s %s is not used: %s", stored.Key().Kind, api.Quote(stored.Key().ID), api.Printable(err.Error(), ' '))
 			continue
@@ -59,7 +58,7 @@ func Mandatory() flowcontrol.Objects {
 
 // TellDangling keeps the condition of each flow schema that tells whether its level exists, until the context ends. It is safe to run
 // on several servers at once.
-func TellDangling(ctx context.Context, b generic.Base) {
+func TellDangling(ctx context.Context, b rest.Base) {
 	store, _ := flows.Build(b)
 	var both sync.WaitGroup
 	for _, kind := range []api.Kind{flows.Row.StoredKind, levels.Row.StoredKind} {

@@ -21,7 +21,7 @@ import (
 var group = flowcontrolv1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	return slices.Concat(flows.Rows(b), levels.Rows(b))
 }
 

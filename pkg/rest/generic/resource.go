@@ -1,5 +1,4 @@
-// Package generic stores the objects of any kind, according to its Strategy and its conversions to
-// and from the internal objects.
+// Package generic makes the rows of the catalog for kinds, with their stores, from what is special about each kind.
 package generic
 
 import (
@@ -16,6 +15,7 @@ import (
 	"kube2014/pkg/api/v1/validation/schema"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/fieldmanager"
+	"kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
@@ -29,7 +29,7 @@ type Resource[T rest.Object] struct {
 	// Scale lets clients scale objects by the subresource. It may be nil.
 	Scale Scaled[T]
 
-	// Prepare completes Strategy.PrepareForCreate and Strategy.PrepareForUpdate. Old is nil for a new object.
+	// Prepare completes PrepareForCreate and PrepareForUpdate of registry.Strategy. Old is nil for a new object.
 	Prepare func(now, old T)
 	// PrepareStatus is Prepare for updates of the status. StatusResets are the fields, besides the spec, that it resets.
 	PrepareStatus func(now, old T)
@@ -48,12 +48,12 @@ type Resource[T rest.Object] struct {
 	// ValidateStatus is Validate for updates of the status.
 	ValidateStatus func(c *check.Errors, now, old T)
 
-	// Warnings is that of Strategy. Those who write the status get none.
+	// Warnings is that of registry.Strategy. Those who write the status get none.
 	Warnings func(now, old T) []string
 
-	// These are as in Strategy and in Store, also for the subresources.
+	// These are as in registry.Strategy and in registry.Store, also for the subresources.
 	Fields                    func(T) fields.Set
-	Dependents                Dependents
+	Dependents                registry.Dependents
 	ForbidUnconditionalUpdate bool
 	AllowCreateOnUpdate       bool
 	AnswersDeleted            bool
@@ -64,18 +64,18 @@ type Resource[T rest.Object] struct {
 }
 
 // Rows returns the rows of the kind and of its subresources.
-func (r Resource[T]) Rows(b Base) []rest.Resource {
+func (r Resource[T]) Rows(b rest.Base) []rest.Resource {
 	_, rows := r.Build(b)
 	return rows
 }
 
 // Build returns the storage of the kind too, for subresources of its own.
-func (r Resource[T]) Build(b Base) (*Store[T], []rest.Resource) {
-	store := NewStore(b, r.Row, r.strategy())
+func (r Resource[T]) Build(b rest.Base) (*registry.Store[T], []rest.Resource) {
+	store := registry.NewStore(b, r.Row, r.strategy())
 	store.AnswersDeleted, store.BriefPreconditions, store.Remove, store.Holds, store.Mark = r.AnswersDeleted, r.BriefPreconditions, r.Remove, r.Holds, r.Mark
 	rows := []rest.Resource{r.Row.With(store)}
 	if r.Scale != nil {
-		rows = append(rows, ScaleRow(r.Row, store, r.Scale.by()))
+		rows = append(rows, registry.ScaleRow(r.Row, store, r.Scale.by()))
 	}
 	if r.has(status) {
 		rows = append(rows, r.Row.Subresource("status", SubresourceOf(store, "status", r.statusStrategy())))
@@ -83,10 +83,10 @@ func (r Resource[T]) Build(b Base) (*Store[T], []rest.Resource) {
 	return store, rows
 }
 
-func (r Resource[T]) strategy() Strategy[T] {
+func (r Resource[T]) strategy() registry.Strategy[T] {
 	var none T
 	prepare := orNothing(r.Prepare)
-	return Strategy[T]{
+	return registry.Strategy[T]{
 		PrepareForCreate: func(object T) {
 			if r.has(status) {
 				part(object, status).SetZero()
@@ -134,12 +134,12 @@ func (r Resource[T]) validateAllStatus(c *check.Errors, now, old T) {
 	schema.CheckStatus(c, now)
 }
 
-func (r Resource[T]) statusStrategy() Strategy[T] {
+func (r Resource[T]) statusStrategy() registry.Strategy[T] {
 	resets := append(fieldmanager.Fields{"spec"}, r.StatusResets...)
 	if r.StatusOnly {
 		resets = append(resets, "metadata")
 	}
-	return Strategy[T]{
+	return registry.Strategy[T]{
 		ForbidUnconditionalUpdate: r.ForbidUnconditionalUpdate,
 		Default:                   r.Default,
 		PrepareForUpdate: func(now, old T) {
@@ -182,7 +182,27 @@ type Subresource struct {
 }
 
 // SubresourceOf returns the storage of a subresource, with a strategy.
-func SubresourceOf[T rest.Object](store *Store[T], subresource string, strategy Strategy[T]) Subresource {
+func SubresourceOf[T rest.Object](store *registry.Store[T], subresource string, strategy registry.Strategy[T]) Subresource {
 	own := store.Subresource(subresource, strategy)
 	return Subresource{own, own, own, own}
+}
+
+// Scaled returns what the scale of an object shows: a pointer to the replicas of its spec, those of its status, and its
+// selector in one line.
+type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector string)
+
+func (s Scaled[T]) by() registry.ScaledBy[T] {
+	return registry.ScaledBy[T]{
+		Get: func(object T) (int32, int32, string) {
+			wanted, current, selector := s(object)
+			if *wanted == nil {
+				return 0, current, selector
+			}
+			return **wanted, current, selector
+		},
+		Set: func(object T, replicas int32) {
+			wanted, _, _ := s(object)
+			*wanted = &replicas
+		},
+	}
 }

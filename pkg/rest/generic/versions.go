@@ -9,6 +9,7 @@ import (
 
 	"kube2014/pkg/api/v1/versions"
 	"kube2014/pkg/rest"
+	"kube2014/pkg/rest/generic/registry"
 )
 
 // RowsIn returns the rows that serve the objects of a stored kind in another version, by the same rules: errors name the
@@ -16,7 +17,7 @@ import (
 func RowsIn[T interface {
 	*Struct
 	rest.Object
-}, Struct any, Stored rest.Object](row rest.Resource, k Resource[Stored], b Base) []rest.Resource {
+}, Struct any, Stored rest.Object](row rest.Resource, k Resource[Stored], b rest.Base) []rest.Resource {
 	if cells := k.Row.Printer.Cells; cells != nil {
 		row.Printer.Cells = func(object runtime.Object) []any {
 			stored, err := versions.ToStored(object)
@@ -24,7 +25,7 @@ func RowsIn[T interface {
 			return cells(stored)
 		}
 	}
-	store := NewStore(b, row, inVersion[T](row.GroupVersion, k.strategy()))
+	store := registry.NewStore(b, row, inVersion[T](row.GroupVersion, k.strategy()))
 	store.AnswersDeleted = k.AnswersDeleted
 	rows := []rest.Resource{row.With(store)}
 	if k.has(status) {
@@ -37,8 +38,8 @@ func RowsIn[T interface {
 func inVersion[T interface {
 	*Struct
 	rest.Object
-}, Struct any, Stored rest.Object](version schema.GroupVersion, of Strategy[Stored]) Strategy[T] {
-	of = of.complete()
+}, Struct any, Stored rest.Object](version schema.GroupVersion, of registry.Strategy[Stored]) registry.Strategy[T] {
+	of = of.Complete()
 	stored := func(object T) Stored {
 		converted, err := versions.ToStored(object)
 		utilruntime.Must(err) // the conversions of decoded objects do not fail
@@ -53,7 +54,7 @@ func inVersion[T interface {
 		*object = *converted.(T)
 		object.GetObjectKind().SetGroupVersionKind(kind)
 	}
-	own := Strategy[T]{
+	own := registry.Strategy[T]{
 		PrepareForCreate: func(object T) { changed(object, of.PrepareForCreate) },
 		Default:          func(object T) { changed(object, of.Default) },
 		Validate:         func(object T) field.ErrorList { return of.Validate(stored(object)) },

@@ -21,7 +21,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/core/connect"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Config has the dependencies of the resources.
@@ -67,7 +67,7 @@ func selected[T rest.Object](ctx context.Context, of Objects, namespace string, 
 	}
 	objects := make([]T, list.Len())
 	return objects, list.Each(ctx, func(i int, item rest.Answer) (err error) {
-		objects[i], err = generic.ObjectIn[T](item, nil)
+		objects[i], err = genericregistry.ObjectIn[T](item, nil)
 		return err
 	})
 }
@@ -81,7 +81,7 @@ type usages[T rest.Object] struct {
 
 // Get implements rest.Getter. Its errors are worded as by metrics-server.
 func (u usages[T]) Get(ctx context.Context, key rest.Key) (rest.Answer, error) {
-	object, err := generic.ObjectIn[T](u.objects.Get(ctx, key))
+	object, err := genericregistry.ObjectIn[T](u.objects.Get(ctx, key))
 	if key.Namespace == "" && apierrors.IsNotFound(err) {
 		err = apierrors.NewNotFound(corev1.Resource("node"), key.Name)
 	}

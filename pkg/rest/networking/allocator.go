@@ -116,7 +116,7 @@ func (a *Allocator) allocate(change *storage.Change) (more []storage.Change, err
 			if err := a.complete(service, before); err != nil {
 				return nil, err
 			}
-			whole, err := a.services.In(service)
+			whole, err := a.services.ToInternal(service)
 			if err != nil {
 				return nil, err
 			}
@@ -144,7 +144,7 @@ func (a *Allocator) allocate(change *storage.Change) (more []storage.Change, err
 
 // serviceIn returns a stored service as the API has it. The caller owns the result.
 func (a *Allocator) serviceIn(object api.Object) (*corev1.Service, error) {
-	service, err := a.services.Out(object)
+	service, err := a.services.ToVersioned(object)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (a *Allocator) holding(key api.Key, service *corev1.Service) (api.Object, e
 	if key.Kind == addressKind {
 		object.Labels = map[string]string{networkingv1.LabelIPAddressFamily: string(a.ranges.Family()), networkingv1.LabelManagedBy: "ipallocator.k8s.io"}
 	}
-	stored, err := a.addresses.In(object)
+	stored, err := a.addresses.ToInternal(object)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (a *Allocator) release(object *storage.Object) error {
 
 // ownerOf returns the key of the service that holds something, one of no service if that is unknown.
 func (a *Allocator) ownerOf(object *storage.Object) api.Key {
-	held, err := a.addresses.Out(object.Object)
+	held, err := a.addresses.ToVersioned(object.Object)
 	if err != nil {
 		return api.Key{Kind: api.ServiceKind}
 	}

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 var group = networkingv1.SchemeGroupVersion
@@ -49,20 +50,20 @@ type blocks struct {
 }
 
 // Resources returns the table.
-func Resources(b generic.Base) []rest.Resource {
-	addresses := generic.NewStore(b, addressRow, generic.Strategy[*networkingv1.IPAddress]{})
+func Resources(b rest.Base) []rest.Resource {
+	addresses := genericregistry.NewStore(b, addressRow, genericregistry.Strategy[*networkingv1.IPAddress]{})
 	store, rows := cidrs.Build(b)
 	rows[0] = cidrs.Row.With(blocks{readOnly{store, store, store}, store})
 	return slices.Concat(ingresses.Rows(b), ingressClasses.Rows(b), networkPolicies.Rows(b), rows, []rest.Resource{addressRow.With(readOnly{addresses, addresses, addresses})})
 }
 
 // Bootstrap creates the block of the server's ranges, unless there is one. It is safe to run on several servers at once.
-func Bootstrap(ctx context.Context, b generic.Base, ranges Ranges) error {
+func Bootstrap(ctx context.Context, b rest.Base, ranges Ranges) error {
 	block := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{ranges.ClusterIPs.String()}}}
 	meta.SetStatusCondition(&block.Status.Conditions, metav1.Condition{Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue,
 		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.Time{Time: b.Now().UTC()}})
 	store, _ := cidrs.Build(b)
-	return store.With(generic.Strategy[*networkingv1.ServiceCIDR]{}).Ensure(ctx, block) // with its status
+	return store.With(genericregistry.Strategy[*networkingv1.ServiceCIDR]{}).Ensure(ctx, block) // with its status
 }
 
 var networkPolicies = generic.Resource[*networkingv1.NetworkPolicy]{

@@ -16,7 +16,7 @@ import (
 var group = nodev1.SchemeGroupVersion
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource { return runtimeclasses.Rows(b) }
+func Resources(b rest.Base) []rest.Resource { return runtimeclasses.Rows(b) }
 
 var runtimeclasses = generic.Resource[*nodev1.RuntimeClass]{
 	Row:                 rest.ClusterScoped(group, "RuntimeClass", "runtimeclasses", printers.RuntimeClasses),

@@ -20,13 +20,14 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/storage"
 )
 
 var group = policyv1.SchemeGroupVersion
 
 // Resources returns the table of the group, and the budgets, from which evictions take.
-func Resources(b generic.Base) ([]rest.Resource, Budgets) {
+func Resources(b rest.Base) ([]rest.Resource, Budgets) {
 	store, rows := poddisruptionbudgets.Build(b)
 	return rows, Budgets{store}
 }
@@ -59,7 +60,7 @@ const (
 
 // Budgets is the storage of budgets. It is safe for concurrent use, also on several servers.
 type Budgets struct {
-	*generic.Store[*policyv1.PodDisruptionBudget]
+	*genericregistry.Store[*policyv1.PodDisruptionBudget]
 }
 
 // Of returns the budgets that select a pod.
@@ -84,7 +85,7 @@ func (b Budgets) Of(pod *corev1.Pod) (all []*policyv1.PodDisruptionBudget, err e
 // Take notes in a budget that a pod is disrupted. The error is a 429 if the budget does not allow it. Of concurrent calls
 // only as many succeed as it allows: each one changes the version that it has read. A budget that is gone allows everything.
 func (b Budgets) Take(ctx context.Context, key rest.Key, pod string, dryRun bool) error {
-	unchecked := b.With(generic.Strategy[*policyv1.PodDisruptionBudget]{}) // only take checks and changes the budget
+	unchecked := b.With(genericregistry.Strategy[*policyv1.PodDisruptionBudget]{}) // only take checks and changes the budget
 	_, _, err := unchecked.Update(ctx, key, func(current rest.Object) (rest.Object, error) {
 		budget := current.(*policyv1.PodDisruptionBudget)
 		return budget, take(budget, pod, metav1.Time{Time: b.Now().UTC()}.Rfc3339Copy())

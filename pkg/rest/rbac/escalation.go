@@ -20,7 +20,7 @@ import (
 	"kube2014/pkg/auth/user"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/server/request"
 	"kube2014/pkg/storage"
 )
@@ -49,10 +49,10 @@ func Resources(objects storage.Interface, now func() time.Time, check *Escalatio
 
 // stores has the storages of the four kinds, without the escalation check.
 type stores struct {
-	roles               *generic.Store[*rbacv1.Role]
-	roleBindings        *generic.Store[*rbacv1.RoleBinding]
-	clusterRoles        *generic.Store[*rbacv1.ClusterRole]
-	clusterRoleBindings *generic.Store[*rbacv1.ClusterRoleBinding]
+	roles               *genericregistry.Store[*rbacv1.Role]
+	roleBindings        *genericregistry.Store[*rbacv1.RoleBinding]
+	clusterRoles        *genericregistry.Store[*rbacv1.ClusterRole]
+	clusterRoleBindings *genericregistry.Store[*rbacv1.ClusterRoleBinding]
 }
 
 // rows has the rows of the table without their storages.
@@ -64,21 +64,21 @@ var rows = struct{ roles, roleBindings, clusterRoles, clusterRoleBindings rest.R
 }
 
 func newStores(objects storage.Interface, now func() time.Time) stores {
-	b := generic.Base{Objects: generic.FreshCache{Interface: objects}, Now: now}
+	b := rest.Base{Objects: genericregistry.FreshCache{Interface: objects}, Now: now}
 	return stores{
-		roles: generic.NewStore(b, rows.roles,
+		roles: genericregistry.NewStore(b, rows.roles,
 			strategy(nil, validation.ValidateRole, validation.ValidateRoleUpdate, func(role *rbacv1.Role) { role.Rules = orNone(role.Rules) })),
-		roleBindings: generic.NewStore(b, rows.roleBindings,
+		roleBindings: genericregistry.NewStore(b, rows.roleBindings,
 			strategy(defaults.RoleBinding, validation.ValidateRoleBinding, validation.ValidateRoleBindingUpdate, nil)),
-		clusterRoles: generic.NewStore(b, rows.clusterRoles,
+		clusterRoles: genericregistry.NewStore(b, rows.clusterRoles,
 			strategy(nil, validation.ValidateClusterRole, validation.ValidateClusterRoleUpdate, func(role *rbacv1.ClusterRole) { role.Rules = orNone(role.Rules) })),
-		clusterRoleBindings: generic.NewStore(b, rows.clusterRoleBindings,
+		clusterRoleBindings: genericregistry.NewStore(b, rows.clusterRoleBindings,
 			strategy(defaults.ClusterRoleBinding, validation.ValidateClusterRoleBinding, validation.ValidateClusterRoleBindingUpdate, nil)),
 	}
 }
 
-func strategy[T rest.Object](setDefaults func(T), validate func(T) field.ErrorList, validateUpdate func(now, old T) field.ErrorList, canonicalize func(T)) generic.Strategy[T] {
-	return generic.Strategy[T]{Default: setDefaults, Validate: validate, ValidateUpdate: validateUpdate, Canonicalize: canonicalize, AllowCreateOnUpdate: true}
+func strategy[T rest.Object](setDefaults func(T), validate func(T) field.ErrorList, validateUpdate func(now, old T) field.ErrorList, canonicalize func(T)) genericregistry.Strategy[T] {
+	return genericregistry.Strategy[T]{Default: setDefaults, Validate: validate, ValidateUpdate: validateUpdate, Canonicalize: canonicalize, AllowCreateOnUpdate: true}
 }
 
 // orNone returns nil for an empty list: today's server does not distinguish them.
@@ -174,8 +174,8 @@ func forbidden(resource, name string, why error) error {
 
 // guarded returns a storage of objects that grant rights. It stores an object only if the caller may grant them. As in today's
 // server, that is checked before the validation.
-func guarded[T rest.Object](store *generic.Store[T], check func(ctx context.Context, key rest.Key, object, old T) error) generic.Guarded[T] {
-	return generic.Guarded[T]{Store: store, Admitted: func(ctx context.Context, key rest.Key, object, old rest.Object) error {
+func guarded[T rest.Object](store *genericregistry.Store[T], check func(ctx context.Context, key rest.Key, object, old T) error) genericregistry.Guarded[T] {
+	return genericregistry.Guarded[T]{Store: store, Admitted: func(ctx context.Context, key rest.Key, object, old rest.Object) error {
 		if old != nil && onlyForCollectors(object, old) {
 			return nil
 		}

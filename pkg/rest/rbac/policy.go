@@ -126,7 +126,7 @@ func (c converted[T]) byNamespace() map[string][]T {
 
 // convert returns a stored object in the API's version, nil if it is unreadable: then it grants nothing.
 func convert[T rest.Object](converter v1.Converter, stored *storage.Object) (object T) {
-	converted, err := converter.Out(stored.Object)
+	converted, err := converter.ToVersioned(stored.Object)
 	if err != nil {
 		log.Printf("%s %s gives nobody any right: %s", stored.Key().Kind, api.Quote(stored.Key().ID), api.Printable(err.Error(), ' '))
 		return object

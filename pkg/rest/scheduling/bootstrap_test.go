@@ -9,14 +9,14 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 
 	. "kube2014/pkg/master/endpointstest"
-	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/storage/memory"
 )
 
 func TestTheClassesOfTheSystemAreMadeOnceAndComeBack(t *testing.T) {
 	t.Parallel()
-	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+	b := rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	d := OpenWith(t, scheduling.Resources(b)...)
 	const path = "/apis/scheduling.k8s.io/v1/priorityclasses"
 	for range 2 {

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	. "kube2014/pkg/master/endpointstest"
-	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/scheduling"
 	"kube2014/pkg/storage/memory"
 )
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {
 	t.Parallel()
-	b := generic.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
+	b := rest.Base{Objects: memory.New(1), Now: func() time.Time { return Now }}
 	OpenWith(t, scheduling.Resources(b)...).Replay(t, "testdata/recorded.jsonl")
 }

@@ -19,6 +19,7 @@ import (
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 var group = schedulingv1.SchemeGroupVersion
@@ -38,7 +39,7 @@ var system = []schedulingv1.PriorityClass{
 }
 
 // Resources returns the table of the group.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	store, rows := priorityclasses.Build(b)
 	rows[0] = rows[0].With(classes{store})
 	return rows
@@ -46,7 +47,7 @@ func Resources(b generic.Base) []rest.Resource {
 
 // classes is the storage of priority classes. Those of every server go only with a collection.
 type classes struct {
-	*generic.Store[*schedulingv1.PriorityClass]
+	*genericregistry.Store[*schedulingv1.PriorityClass]
 }
 
 // Delete implements rest.Deleter.
@@ -58,7 +59,7 @@ func (s classes) Delete(ctx context.Context, key rest.Key, options rest.DeleteOp
 }
 
 // Bootstrap creates the classes that every server has. It is safe to run on several servers at once.
-func Bootstrap(ctx context.Context, b generic.Base) error {
+func Bootstrap(ctx context.Context, b rest.Base) error {
 	store, _ := priorityclasses.Build(b)
 	for i := range system {
 		if err := store.Ensure(ctx, system[i].DeepCopy()); err != nil {

@@ -10,14 +10,14 @@ import (
 
 	"kube2014/pkg/api"
 	. "kube2014/pkg/master/endpointstest"
-	"kube2014/pkg/rest/generic"
+	"kube2014/pkg/rest"
 	"kube2014/pkg/rest/volumes"
 	"kube2014/pkg/storage"
 	"kube2014/pkg/storage/memory"
 )
 
 func openAt(t *testing.T, store storage.Interface, now func() time.Time) *Door {
-	return OpenWith(t, volumes.Resources(generic.Base{Objects: store, Now: now})...)
+	return OpenWith(t, volumes.Resources(rest.Base{Objects: store, Now: now})...)
 }
 
 func TestObjectsAreDefaultedCheckedAndChangedAsOnTheRealServer(t *testing.T) {

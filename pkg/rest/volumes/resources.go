@@ -23,7 +23,7 @@ var (
 )
 
 // Resources returns the table of the group, and the kinds of the group without a name that belong to it.
-func Resources(b generic.Base) []rest.Resource {
+func Resources(b rest.Base) []rest.Resource {
 	return slices.Concat(claims.Rows(b), volumes(b.Now).Rows(b), drivers.Rows(b), nodes.Rows(b), capacities.Rows(b), classes.Rows(b), attachments.Rows(b), attributesClasses.Rows(b))
 }
 

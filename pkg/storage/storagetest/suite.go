@@ -39,7 +39,7 @@ type Harness struct {
 // Run runs the suite. A store that loses events lets a watcher wait for them until go
 // test ends it.
 func Run(t *testing.T, h Harness) {
-	h.run(t, slices.Concat(basicTests, namespaceTests, outcomeTests, togetherTests, portTests, podTests, watchTests, laneTests, ttlTests, listAgainTests, concurrentTests))
+	h.run(t, slices.Concat(basicTests, namespaceTests, outcomeTests, togetherTests, portTests, podTests, watchTests, watchCacheTests, ttlTests, listAgainTests, concurrentTests))
 }
 
 // RunCutOff runs the tests in which whoever is cut off lists again, for a store that

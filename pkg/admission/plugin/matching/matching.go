@@ -184,7 +184,7 @@ func (m *Matcher) Namespace(a *admission.Attributes) (*corev1.Namespace, error) 
 	if err != nil || stored == nil {
 		return nil, err
 	}
-	object, err := namespaces.Out(stored.Object)
+	object, err := namespaces.ToVersioned(stored.Object)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (allows) Authorize(context.Context, authorizer.Attributes) (authorizer.Deci
 func refused(t *testing.T, stored *corev1.Pod, a admission.Attributes) string {
 	store := memory.New(1)
 	converter := v1.NewConverter(corev1.SchemeGroupVersion.WithKind("Pod"), api.TaskKind, v1.Scheme)
-	object, err := converter.In(stored)
+	object, err := converter.ToInternal(stored)
 	require.NoError(t, err)
 	object.(*api.Task).IsPod = true
 	_, err = storage.CommitOne(store, storage.Create(object))

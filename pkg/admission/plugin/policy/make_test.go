@@ -64,7 +64,7 @@ func newWorld(t testing.TB) *world {
 // put stores an object.
 func (w *world) put(kind schema.GroupVersionKind, resource string, object admission.Object) {
 	w.t.Helper()
-	in, err := v1.NewCodec(kind, api.Kind(resource), v1.Scheme).In(object)
+	in, err := v1.NewCodec(kind, api.Kind(resource), v1.Scheme).ToInternal(object)
 	require.NoError(w.t, err)
 	_, err = w.store.Commit(storage.Create(in))
 	require.NoError(w.t, err)

@@ -36,7 +36,7 @@ func (w *world) denied(object admission.Object) string {
 func (w *world) update(kind schema.GroupVersionKind, resource string, object admission.Object) {
 	w.t.Helper()
 	key := api.Key{Kind: api.Kind(resource), Namespace: object.GetNamespace(), ID: object.GetName()}
-	in, err := v1.NewCodec(kind, key.Kind, v1.Scheme).In(object)
+	in, err := v1.NewCodec(kind, key.Kind, v1.Scheme).ToInternal(object)
 	require.NoError(w.t, err)
 	_, err = storage.GuaranteedUpdate(w.store, key, func(*storage.Object) (api.Object, error) { return in, nil })
 	require.NoError(w.t, err)

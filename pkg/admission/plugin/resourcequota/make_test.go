@@ -89,7 +89,7 @@ var codec = v1.NewCodec(corev1.SchemeGroupVersion.WithKind("ResourceQuota"), quo
 
 // put stores a quota, unless it is there.
 func put(t *testing.T, store storage.Interface, q *corev1.ResourceQuota) {
-	internal, err := codec.In(q.DeepCopy())
+	internal, err := codec.ToInternal(q.DeepCopy())
 	require.NoError(t, err)
 	if _, err = store.Commit(storage.Create(internal)); api.KindOf(err) != api.AlreadyExists {
 		require.NoError(t, err)
@@ -100,7 +100,7 @@ func put(t *testing.T, store storage.Interface, q *corev1.ResourceQuota) {
 func used(t *testing.T, store storage.Interface, name string) map[string]string {
 	stored, err := store.Get(api.DefaultKey(quota.Kind, name))
 	require.NoError(t, err)
-	object, err := codec.Out(stored.Object)
+	object, err := codec.ToVersioned(stored.Object)
 	require.NoError(t, err)
 	all := map[string]string{}
 	for name, quantity := range object.(*corev1.ResourceQuota).Status.Used {

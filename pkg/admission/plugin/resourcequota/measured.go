@@ -108,7 +108,7 @@ func (m *measured) keepOnly(list []*storage.Object) {
 func (p *Plugin) usageOf(limits *corev1.ResourceQuota, row *rest.Resource, stored *storage.Object) (usage corev1.ResourceList, isLasting bool, err error) {
 	var object runtime.Object // of a kind without a Go type only the number counts: a webhook may have to convert it
 	if row.Untyped.Codec == nil {
-		if object, err = row.Codec().Out(stored.Object); err != nil {
+		if object, err = row.Codec().ToVersioned(stored.Object); err != nil {
 			return nil, false, err
 		}
 	}

@@ -159,7 +159,7 @@ func (p *Plugin) report(key api.Key, d demand) error {
 		if equality.Semantic.DeepEqual(before, after) {
 			return nil, errNothing
 		}
-		next, err := p.quotas.Codec.In(after)
+		next, err := p.quotas.Codec.ToInternal(after)
 		if err == nil {
 			next.Inherit(stored.Object)
 		}

@@ -39,7 +39,7 @@ func (s *server) store(t *testing.T, resource schema.GroupResource, object, old 
 	r := s.begin(t.Context(), a)
 	err := r.Validate(object, old)
 	if err == nil {
-		internal, converted := v1.NewCodec(row.Kind, row.StoredKind, v1.Scheme).In(object)
+		internal, converted := v1.NewCodec(row.Kind, row.StoredKind, v1.Scheme).ToInternal(object)
 		require.NoError(t, converted)
 		if task, isTask := internal.(*api.Task); isTask {
 			task.IsPod = true
@@ -183,7 +183,7 @@ func TestWhatIsRememberedOfObjectsIsNeverOld(t *testing.T) {
 
 	stored, err := store.Get(api.DefaultKey(quota.Kind, "q"))
 	require.NoError(t, err)
-	internal, err := codec.In(few("q", `{"requests.cpu":"1","pods":"9"}`))
+	internal, err := codec.ToInternal(few("q", `{"requests.cpu":"1","pods":"9"}`))
 	require.NoError(t, err)
 	_, err = store.Commit(storage.Update(internal, stored.Version()))
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func (s shelf) put(name string, hooks ...fields) {
 }
 
 func (s shelf) store(kind schema.GroupVersionKind, resource api.Kind, object runtime.Object) {
-	internal, err := v1.NewConverter(kind, resource, v1.Scheme).In(object)
+	internal, err := v1.NewConverter(kind, resource, v1.Scheme).ToInternal(object)
 	require.NoError(s.t, err)
 	_, err = storage.CommitOne(s, storage.Create(internal))
 	require.NoError(s.t, err)

@@ -37,7 +37,7 @@ type Policy []rule
 // FromFile returns the policy of a file, which is read again when it changes. The error names
 // the first invalid line.
 func FromFile(path string) (*Authorizer, error) {
-	policy, err := util.Reload("the policy of -authorization_policy_file", func() (Policy, error) { return readFile(path) }, path)
+	policy, err := util.ReloadFile("the policy of -authorization_policy_file", path, Read)
 	if err != nil {
 		return nil, err
 	}

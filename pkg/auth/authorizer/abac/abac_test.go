@@ -20,7 +20,7 @@ import (
 )
 
 func read(lines ...string) (abac.Policy, error) {
-	return abac.Read(strings.NewReader(strings.Join(lines, "\n")))
+	return abac.Read([]byte(strings.Join(lines, "\n")))
 }
 
 func TestAPolicyDecidesAsTodaysServerDoes(t *testing.T) {

@@ -28,7 +28,7 @@ func FuzzPolicyLine(f *testing.F) {
 		if strings.Contains(line, "\n") {
 			return
 		}
-		policy, err := abac.Read(strings.NewReader(line))
+		policy, err := abac.Read([]byte(line))
 		if err != nil {
 			assert.ErrorContains(t, err, "line 1: ")
 			assert.Nil(t, policy)

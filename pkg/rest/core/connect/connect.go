@@ -17,7 +17,7 @@ import (
 	"kube2014/pkg/api"
 	"kube2014/pkg/printers"
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // Kubelets is a client of the kubelets of nodes.
@@ -37,7 +37,7 @@ type KubeletError interface {
 
 // Network is how the server reaches what is behind objects.
 type Network struct {
-	Nodes    *generic.Store[*corev1.Node]
+	Nodes    *genericregistry.Store[*corev1.Node]
 	Kubelets Kubelets          // nil for none
 	Proxied  http.RoundTripper // of requests that are sent on; it speaks HTTP/1.1 only
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/server/request"
 )
 
@@ -32,7 +32,7 @@ func (l podLog) Stream(ctx context.Context, key rest.Key, query url.Values) (io.
 	if errs := validateLogOptions(query); len(errs) > 0 {
 		return nil, rest.Invalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), key.Name, errs)
 	}
-	pod, err := generic.ObjectIn[*corev1.Pod](l.pods.Get(ctx, key))
+	pod, err := genericregistry.ObjectIn[*corev1.Pod](l.pods.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 )
 
 // target is what the name in a request for a web server says: NAME, NAME:PORT or SCHEME:NAME:PORT.
@@ -65,7 +65,7 @@ func (p podProxy) Connect(ctx context.Context, key rest.Key, options runtime.Obj
 	if err != nil {
 		return nil, err
 	}
-	pod, err := generic.ObjectIn[*corev1.Pod](p.pods.Get(ctx, rest.Key{Namespace: key.Namespace, Name: wanted.name}))
+	pod, err := genericregistry.ObjectIn[*corev1.Pod](p.pods.Get(ctx, rest.Key{Namespace: key.Namespace, Name: wanted.name}))
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (p serviceProxy) Connect(ctx context.Context, key rest.Key, options runtime
 			return nil, err
 		}
 	}
-	endpoints, err := generic.ObjectIn[*corev1.Endpoints](p.endpoints.Get(ctx, of))
+	endpoints, err := genericregistry.ObjectIn[*corev1.Endpoints](p.endpoints.Get(ctx, of))
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (p serviceProxy) Connect(ctx context.Context, key rest.Key, options runtime
 
 // nameOf returns the name of a port of a service by its number.
 func (p serviceProxy) nameOf(ctx context.Context, key rest.Key, number int64) (string, error) {
-	service, err := generic.ObjectIn[*corev1.Service](p.services.Get(ctx, key))
+	service, err := genericregistry.ObjectIn[*corev1.Service](p.services.Get(ctx, key))
 	if err != nil {
 		return "", err
 	}
@@ -182,6 +182,6 @@ func (p serviceProxy) isPod(ctx context.Context, address *corev1.EndpointAddress
 	if address.TargetRef == nil || address.TargetRef.Namespace != namespace || checkAddress(address.IP) != nil {
 		return false
 	}
-	pod, err := generic.ObjectIn[*corev1.Pod](p.pods.Get(ctx, rest.Key{Namespace: namespace, Name: address.TargetRef.Name}))
+	pod, err := genericregistry.ObjectIn[*corev1.Pod](p.pods.Get(ctx, rest.Key{Namespace: namespace, Name: address.TargetRef.Name}))
 	return err == nil && slices.ContainsFunc(pod.Status.PodIPs, func(ip corev1.PodIP) bool { return ip.IP == address.IP })
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kube2014/pkg/rest"
-	"kube2014/pkg/rest/generic"
+	genericregistry "kube2014/pkg/rest/generic/registry"
 	"kube2014/pkg/server/request"
 )
 
@@ -31,7 +31,7 @@ func (s podStream) ConnectOptions(query url.Values, _ string) (runtime.Object, e
 }
 
 func (s podStream) Connect(ctx context.Context, key rest.Key, options runtime.Object) (*rest.Location, error) {
-	pod, err := generic.ObjectIn[*corev1.Pod](s.pods.Get(ctx, key))
+	pod, err := genericregistry.ObjectIn[*corev1.Pod](s.pods.Get(ctx, key))
 	if err != nil {
 		return nil, err
 	}

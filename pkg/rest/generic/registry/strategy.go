@@ -1,4 +1,4 @@
-package generic
+package registry
 
 import (
 	"k8s.io/apimachinery/pkg/fields"
@@ -52,8 +52,8 @@ const (
 	None     Dependents = "none" // the kind has no dependents
 )
 
-// complete replaces nil functions by ones that do nothing.
-func (s Strategy[T]) complete() Strategy[T] {
+// Complete replaces nil functions by ones that do nothing.
+func (s Strategy[T]) Complete() Strategy[T] {
 	nothing := func(T) {}
 	for _, function := range []*func(T){&s.PrepareForCreate, &s.Default, &s.Canonicalize} {
 		if *function == nil {

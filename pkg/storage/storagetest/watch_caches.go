@@ -11,7 +11,7 @@ import (
 	"kube2014/pkg/storage"
 )
 
-var laneTests = []test{
+var watchCacheTests = []test{
 	{"who watches a selection gets what enters it, changes in it, and leaves it", selectedEvents},
 	{"a kind that changes often expires nobody who watches another one", busyKind},
 	{"a namespace that changes often expires nobody who watches another one", busyNamespace},

@@ -1,4 +1,6 @@
-package generic
+// Package registry stores the objects of any kind, according to its Strategy and its conversions to and from the internal
+// objects.
+package registry
 
 import (
 	"context"
@@ -20,17 +22,9 @@ import (
 	"kube2014/pkg/util/keylocks"
 )
 
-// Base has the dependencies that the stores of a table share.
-type Base struct {
-	Objects storage.Interface
-	Now     func() time.Time
-	// IgnoreDependents lets deleted objects go at once, for servers without a garbage collector.
-	IgnoreDependents bool
-}
-
 // Store implements all verbs for the objects of one kind in a store of internal objects.
 type Store[T rest.Object] struct {
-	Base
+	rest.Base
 	Codec    *v1.Codec
 	Strategy Strategy[T]
 
@@ -59,9 +53,9 @@ type Store[T rest.Object] struct {
 }
 
 // NewStore returns the store for the kind of a row.
-func NewStore[T rest.Object](base Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
+func NewStore[T rest.Object](base rest.Base, row rest.Resource, strategy Strategy[T]) *Store[T] {
 	return &Store[T]{
-		Base: base, Codec: row.Codec(), Strategy: strategy.complete(), row: row, locks: &keylocks.Locks[rest.Key]{}, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
+		Base: base, Codec: row.Codec(), Strategy: strategy.Complete(), row: row, locks: &keylocks.Locks[rest.Key]{}, managers: fieldmanager.New(row, "", strategy.Resets, strategy.Sets),
 		resource: row.GroupResource(), invalid: versions.StoredAs(row.Kind, row.Types()).GroupKind(),
 	}
 }
@@ -89,7 +83,7 @@ func (s *Store[T]) lock(ctx context.Context, key rest.Key) (unlock func()) {
 // With returns a store of the same objects with another strategy.
 func (s *Store[T]) With(strategy Strategy[T]) *Store[T] {
 	own := *s
-	own.Strategy = strategy.complete()
+	own.Strategy = strategy.Complete()
 	return &own
 }
 
@@ -170,7 +164,7 @@ func (s *Store[T]) Track(before *storage.Object, next api.Object, manager string
 	if s.track(object, live, manager) != nil {
 		return
 	}
-	if now, err := s.Codec.In(object); err == nil {
+	if now, err := s.Codec.ToInternal(object); err == nil {
 		next.Meta().ManagedFields = now.Meta().ManagedFields
 	}
 }
@@ -201,7 +195,7 @@ func mutate[T rest.Object](object T, old rest.Object, options rest.WriteOptions)
 
 // Decoded returns a stored object, which shares memory with the result.
 func (s *Store[T]) Decoded(stored *storage.Object) (object T, err error) {
-	decoded, err := s.Codec.Out(stored.Object)
+	decoded, err := s.Codec.ToVersioned(stored.Object)
 	if err != nil {
 		return object, err
 	}
@@ -227,7 +221,7 @@ func (s *Store[T]) versioned(stored *storage.Object) (T, error) {
 // internal converts an object of the API to its stored form. It inherits from an earlier
 // version, nil for none.
 func (s *Store[T]) internal(object T, earlier *storage.Object) (api.Object, error) {
-	internal, err := s.Codec.In(object)
+	internal, err := s.Codec.ToInternal(object)
 	if err != nil {
 		return nil, err
 	}

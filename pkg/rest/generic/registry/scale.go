@@ -1,4 +1,4 @@
-package generic
+package registry
 
 import (
 	"context"
@@ -16,11 +16,7 @@ import (
 	"kube2014/pkg/rest/fieldmanager"
 )
 
-// Scaled returns what the scale of an object shows: a pointer to the replicas of its spec, those of its status, and its
-// selector in one line.
-type Scaled[T rest.Object] func(T) (wanted **int32, current int32, selector string)
-
-// ScaledBy is Scaled for objects whose replicas are not in a field of a struct.
+// ScaledBy tells how objects are scaled.
 type ScaledBy[T rest.Object] struct {
 	// Paths are those of the wanted replicas by version. Nil means spec.replicas, in the only one.
 	Paths managedfields.ResourcePathMappings
@@ -28,22 +24,6 @@ type ScaledBy[T rest.Object] struct {
 	Set   func(object T, wanted int32)
 	// Missing returns an error for an object whose scale cannot be read. It may be nil.
 	Missing func(T) error
-}
-
-func (s Scaled[T]) by() ScaledBy[T] {
-	return ScaledBy[T]{
-		Get: func(object T) (int32, int32, string) {
-			wanted, current, selector := s(object)
-			if *wanted == nil {
-				return 0, current, selector
-			}
-			return **wanted, current, selector
-		},
-		Set: func(object T, replicas int32) {
-			wanted, _, _ := s(object)
-			*wanted = &replicas
-		},
-	}
 }
 
 // scale implements GET, PUT and PATCH of NAME/scale, through which clients scale any kind.
