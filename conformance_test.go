@@ -17,8 +17,8 @@ const conformanceFile = "docs/conformance.md"
 
 const aboutConformance = `# Kubernetes' own conformance tests
 
-What becomes of those of Kubernetes 1.36.3, with its controllers and our [hollow kubelets](parts.md#the-kubelet). Those that
-need real containers fail around kube-apiserver, too. A K number is a [difference](differences.md). ` + "`make conformance`" + ` runs
+The tests of Kubernetes 1.36.3, run with its controllers and our [hollow kubelets](parts.md#the-kubelet). Those that need
+real containers fail around kube-apiserver, too. A K number is a [difference](differences.md). ` + "`make conformance`" + ` runs
 those that pass, also with our controllers.
 
 `

@@ -125,7 +125,7 @@ var libraries = map[string][]string{
 	"sigs.k8s.io/controller-runtime":       {"kubebuilder/api/v1", "kubebuilder/api/v2", "kubebuilder/internal/controller", "kubebuilder/internal/webhook/v1"},
 	"sigs.k8s.io/json":                     {"pkg/api/v1", "pkg/rest/customresource", "pkg/admission/plugin/policy", "pkg/admission/plugin/webhook", "pkg/admission", "pkg/audit", "pkg/auth/authorizer/abac", "pkg/endpoints/decoding", "pkg/api/v1/patch", "pkg/util/kubeconfig", "pkg/webhook"},
 	"sigs.k8s.io/randfill":                 {},
-	"sigs.k8s.io/structured-merge-diff/v6": {"pkg/api/v1/typed", "pkg/rest", "pkg/rest/customresource", "pkg/rest/fieldmanager", "pkg/rest/generic"},
+	"sigs.k8s.io/structured-merge-diff/v6": {"pkg/api/v1/typed", "pkg/rest", "pkg/rest/customresource", "pkg/rest/fieldmanager", "pkg/rest/generic/registry"},
 	"sigs.k8s.io/yaml":                     {"pkg/endpoints/bodies", "pkg/endpoints/decoding", "pkg/endpoints/responsewriters", "pkg/util/yamls", "secure"},
 }
 

@@ -46,7 +46,7 @@ func (c *comparison) checkKubectl() error {
 		}
 		ours.Stop()
 	}
-	c.kubectl = fmt.Sprintf("Recorded *kubectl* commands print the same on this kube-apiserver (%s) and on ours (%s, of which %d have\n"+
+	c.kubectl = fmt.Sprintf("Recorded *kubectl* commands print the same on this kube-apiserver (%s) and on ours (%s, %d with\n"+
 		"[known differences](differences.md)).\n%s", there, here, here.known, there.differences(kubeAPIServer)+here.differences("ours"))
 	return nil
 }

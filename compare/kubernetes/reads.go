@@ -101,7 +101,7 @@ func measureReads(c *comparison, sides []*side) error {
 	if err := c.byTurns(sides, lists("label query for 1 %", 20, podsPath+"?labelSelector=group%3Dg42")); err != nil {
 		return err
 	}
-	if err := c.byTurns(sides, memory("memory after lists of them")); err != nil {
+	if err := c.byTurns(sides, memory("memory after the lists")); err != nil {
 		return err
 	}
 	return c.byTurns(sides, posts("POST of pods beside 10,000", nil))

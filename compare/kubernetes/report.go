@@ -91,7 +91,7 @@ func (c *comparison) document() string {
 	}
 	return fmt.Sprintf("# Beside today's kube-apiserver\n\nWritten by `make compare` on %s: %s. The columns of ours are factors: how many times as fast as\n"+
 		"kube-apiserver 1.36.3, or how many times less memory. They are medians of %d runs by turns, and bold\n"+
-		"where kube-apiserver is better. %d of %d goals are met.\n\n| what | kube-apiserver | ours %s |\n|---|---|---|---|---|\n%s\n%s\n%s",
+		"where kube-apiserver is better. %d of %d goals are met, the others shown.\n\n| what | kube-apiserver | ours %s |\n|---|---|---|---|---|\n%s\n%s\n%s",
 		time.Now().Format("2 January 2006"), measure.Machine(), runs, all-missed, all, strings.Join(columns, " | "), &lines, c.kubectl, notes)
 }
 
