@@ -73,10 +73,14 @@ func TestAKubeletKeepsItsNodeAlive(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
+		_, err = c.client.Nodes().Patch(t.Context(), machine, types.MergePatchType, []byte(`{"status": {"capacity": {"example.com/card": "4"}}}`), "status")
+		require.NoError(t, err)
 		pass(10 * time.Second)
 		node, err = c.client.Nodes().Get(t.Context(), machine)
 		require.NoError(t, err)
 		assert.True(t, node.Spec.Unschedulable, "a cordon is not the kubelet's")
+		card := node.Status.Allocatable["example.com/card"]
+		assert.Equal(t, "4", card.String(), "a resource that another one has added stays, and can be allocated")
 		require.Len(t, node.Status.Conditions, 4)
 		for i, condition := range node.Status.Conditions {
 			assert.Equal(t, 10*time.Second, condition.LastHeartbeatTime.Sub(first[i].LastHeartbeatTime.Time), condition.Type)

@@ -4,6 +4,7 @@ package nodestatus
 import (
 	"context"
 	"log"
+	"maps"
 	"net/netip"
 	"runtime"
 	"slices"
@@ -129,7 +130,11 @@ func (n Node) setStatus(s *corev1.NodeStatus, info corev1.NodeSystemInfo, now me
 		s.Addresses = append(s.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: n.Address})
 	}
 	s.Addresses = append(s.Addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: n.Name})
-	s.Capacity, s.Allocatable = n.Capacity.DeepCopy(), n.Capacity.DeepCopy()
+	if s.Capacity == nil {
+		s.Capacity = corev1.ResourceList{}
+	}
+	maps.Copy(s.Capacity, n.Capacity.DeepCopy()) // others may add resources
+	s.Allocatable = s.Capacity.DeepCopy()
 	s.NodeInfo = info
 	s.DaemonEndpoints.KubeletEndpoint.Port = n.Port
 }
