@@ -55,7 +55,9 @@ func TestThePageStaysSmoothWith200MachinesAnd5000Pods(t *testing.T) {
 	begin := time.Now()
 	p.do(chromedp.Navigate(s.url + "/ui/"))
 	p.waitFor(fmt.Sprintf(`document.querySelectorAll(".card").length === %d && %s === %d`, machines, shownPods, all))
-	t.Logf("all %d pods on %d machines are shown after %v", all, machines, time.Since(begin))
+	took := time.Since(begin)
+	t.Logf("all %d pods on %d machines are shown after %v", all, machines, took)
+	assert.Less(t, took, 2*time.Second)
 	p.waitFor(`state.textContent === "live"`)
 
 	before := p.heap()
