@@ -1,6 +1,8 @@
 # What the targets do: make help
 
 GO           ?= go
+# As today's programs are built. So the tests and the programs that they run are compiled once.
+export CGO_ENABLED := 0
 PORT         ?= 8080
 SECURE_PORT  ?= 6443
 EXTENSION_PORT ?= 6444
@@ -30,11 +32,12 @@ VERSION      := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 TOOL         := $(GO) tool -modfile=tools/go.mod
 # Without the race detector, it needs only little more than what was compiled for kubectl.
 TEST_CLIENTS := $(GO) -C clients test -count=1
-RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+# The race detector needs cgo and a C compiler; without one, the tests run without it.
+RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),CGO_ENABLED=1 $(GO) test -race,$(GO) test)
 # The packages in which goroutines meet. make test runs only these with the race detector, which compiles all that
 # they need once more; make long runs all with it.
-RACED        := /pkg/(admission|aggregator|audit|auth|client|controller|endpoints|kubelet|metrics|proxy|registry|rest|scheduler|server|util|webhook)(/|$$)|/pkg/storage(/memory)?$$
-SHORT        := $(GO) test -short -vet=off -p 2 -timeout 20m
+RACED        := /pkg/(aggregator|audit|client|controller|kubelet|proxy|registry|scheduler|util|webhook)(/|$$)|/pkg/(admission|auth/authenticator/webhook|endpoints|rest|rest/core|rest/generic|server|storage|storage/memory)$$
+SHORT        := -short -vet=off -p 2 -timeout 20m
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)
 # The files are those that bin/secure makes.
@@ -126,17 +129,16 @@ bin/e2e.test: tools/kubernetes/go.mod
 	$(GO) test -C tools/kubernetes -c -o ../../$@ \
 		-ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' k8s.io/kubernetes/test/e2e
 
-# Without cgo, as today's server is built, and without the pages of gRPC's traces, which nobody serves: with their
-# templates, the linker would keep all methods of all types.
+# Without the pages of gRPC's traces, which nobody serves: with their templates, the linker would keep all methods of all types.
 build: ## build bin/apiserver, and bin/secure for make secure
-	CGO_ENABLED=0 $(GO) build -tags grpcnotrace -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
+	$(GO) build -tags grpcnotrace -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/apiserver ./secure
 
 # A suite can begin before kubectl is there, which is last. The server is a copy, as from an archive: of a file that the linker
 # has written, Linux maps 8 MB more.
 envtest: build ## fill bin/envtest, a folder for KUBEBUILDER_ASSETS: docs/envtest.md
 	@mkdir -p bin/envtest
 	install bin/apiserver bin/envtest/kube-apiserver
-	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/envtest/ ./cmd/etcd
+	$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/envtest/ ./cmd/etcd
 	@$(MAKE) --no-print-directory bin/kubectl
 	ln -f bin/kubectl bin/envtest/kubectl
 
@@ -152,7 +154,7 @@ release: ## make archives of the programs of envtest for each of PLATFORMS, and 
 archives:
 	@rm -rf bin/release && mkdir -p bin/release
 	@set -e; for platform in $(PLATFORMS); do \
-		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
 		folder=bin/release/$$GOOS-$$GOARCH; programs=$$folder/controller-tools/envtest; exe=; test $$GOOS != windows || exe=.exe; \
 		$(GO) build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/kube-apiserver$$exe ./cmd/apiserver; \
 		$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $$programs/etcd$$exe ./cmd/etcd; \
@@ -168,16 +170,20 @@ fetch: bin/etcd ## fetch and build what check and test need; they need no networ
 	$(GO) -C kubebuilder mod download
 	$(TOOL) staticcheck -version
 
+# The programs that tests build get the tag, too, and are compiled of the same packages.
+check test: export GOFLAGS += -tags=grpcnotrace
+
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
 # timeout is for a test that hangs.
 test: bin/etcd ## run the tests but the long ones, some with the race detector; takes some minutes
-	@test -n "$(RACE)" || echo 'no C compiler: the tests run without the race detector'
-	$(SHORT) $$($(GO) list ./... | grep -Ev '$(RACED)')
-	GORACE=atexit_sleep_ms=50 $(SHORT) $(RACE) $$($(GO) list ./... | grep -E '$(RACED)')
+	@test '$(RACE)' != '$(GO) test' || echo 'no C compiler: the tests run without the race detector'
+	$(GO) test $(SHORT) $$($(GO) list ./... | grep -Ev '$(RACED)')
+	GORACE=atexit_sleep_ms=50 $(RACE) $(SHORT) $$($(GO) list ./... | grep -E '$(RACED)')
 
+# The tag is of tests that compare with client-go, which takes long to compile.
 long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubectl, client-go and etcd 3.4, with the race detector; takes a quarter of an hour
 	$(GO) -C clients vet .
-	$(GO) test -p 1 -count=1 -timeout 30m $(RACE) ./...
+	$(RACE) -tags today -p 1 -count=1 -timeout 30m ./...
 	$(TEST_CLIENTS) -timeout 30m .
 
 proof: bin/kubectl ## long, decisions, managers, crds, aggregation, etcd-3.6, fuzz, histories, clients, parts, conformance, envtest-suites, browser, watches, chaos and soak, one after the other: an hour
@@ -199,7 +205,7 @@ proof: bin/kubectl ## long, decisions, managers, crds, aggregation, etcd-3.6, fu
 	@$(MAKE) --no-print-directory soak
 
 etcd-3.6: bin/etcd bin/etcd-3.4 bin/etcd-3.6 bin/kubectl ## run the tests of etcd and of the program on 3.6 as well
-	KUBE2014_ETCD36=1 $(GO) test -p 1 -count=1 $(RACE) -timeout 30m ./pkg/etcd/... ./cmd/apiserver
+	KUBE2014_ETCD36=1 $(RACE) -p 1 -count=1 -timeout 30m ./pkg/etcd/... ./cmd/apiserver
 
 # Fuzzing is counted, not timed: a target that runs out of time in the middle of
 # an input fails with "context deadline exceeded", though nothing was found.
@@ -218,14 +224,14 @@ fuzz: ## fuzz each target with FUZZ=300000 inputs, those of the second door with
 	done
 
 histories: bin/etcd ## check HISTORIES=100 histories through both doors, and of definitions, on memory and on each API of etcd, and of a replication controller
-	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run 'TestTheRequestsThroughBothDoorsAreLinearizable|TestHistoriesOfDefinitionsLoseNothing' ./cmd/apiserver
-	KUBE2014_HISTORIES=$(HISTORIES) $(GO) test -count=1 $(RACE) -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller/replication
+	KUBE2014_HISTORIES=$(HISTORIES) $(RACE) -count=1 -timeout 2h -run 'TestTheRequestsThroughBothDoorsAreLinearizable|TestHistoriesOfDefinitionsLoseNothing' ./cmd/apiserver
+	KUBE2014_HISTORIES=$(HISTORIES) $(RACE) -count=1 -timeout 2h -run TestThereAreNeverTooManyPods ./pkg/controller/replication
 
 clients: bin/etcd bin/kubectl bin/kube-controller-manager ## run client-go, for CLIENTS=5000 changes, controller-runtime and today's controller manager
 	KUBE2014_CLIENTS=$(CLIENTS) $(TEST_CLIENTS) -timeout 2h .
 
 parts: bin/etcd bin/kubectl bin/kube-apiserver bin/kube-controller-manager bin/kube-scheduler ## run our controllers, scheduler and kubelets around today's kube-apiserver, and kubectl with today's controllers around ours
-	KUBE2014_CONTROLLERS=1 $(GO) test -count=1 $(RACE) -timeout 30m -run 'TestKubectlPrintsTheSameWithTodaysControllers|TestAUsersStory|TestWhatEverybodyTriesFirstAroundTodaysServer|TestAMachineJoins' ./cmd/apiserver
+	KUBE2014_CONTROLLERS=1 $(RACE) -count=1 -timeout 30m -run 'TestKubectlPrintsTheSameWithTodaysControllers|TestAUsersStory|TestWhatEverybodyTriesFirstAroundTodaysServer|TestAMachineJoins' ./cmd/apiserver
 	KUBE2014_CLIENTS_ON=kube-apiserver KUBE2014_CLIENTS=1 $(TEST_CLIENTS) -timeout 30m \
 		-run 'TestOurPartsRunPods|TestTodaysControllersManageWhatOurKubeletsRun' .
 
@@ -254,7 +260,7 @@ soak: bin/etcd ## load from 64 clients, and of definitions that come and go, on 
 	KUBE2014_SOAK=$(SOAK) $(GO) test -count=1 -v -timeout 2h -run TestSoak ./cmd/apiserver
 
 chaos: bin/etcd ## kill members of a real etcd under load, and servers and each part of make cluster, for CHAOS=5m with each API of etcd
-	KUBE2014_CHAOS=$(CHAOS) $(GO) test -count=1 $(RACE) -v -timeout 2h \
+	KUBE2014_CHAOS=$(CHAOS) $(RACE) -count=1 -v -timeout 2h \
 		-run 'TestAClusterThatLosesMembersLosesNothing|TestPartsThatAreKilledLoseNothing|TestWhatEverybodyTriesFirstWhilePartsAreKilled|TestServersThatAreKilledLeaveNoGarbage|TestDefinitionsOfServersThatAreKilledLoseNothing' ./cmd/apiserver
 
 bench: build bin/etcd bin/kubectl ## measure the program and write docs/performance.md; takes some minutes

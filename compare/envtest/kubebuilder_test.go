@@ -2,6 +2,8 @@ package envtest
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +90,10 @@ func outcomes(t *testing.T, folder, program, assets string, args ...string) map[
 	run.Dir, run.Env = folder, append(os.Environ(), "KUBEBUILDER_ASSETS="+assets, "USE_EXISTING_CLUSTER=false")
 	output, err := run.CombinedOutput()
 	text, noReport := os.ReadFile(file)
-	require.NoError(t, noReport, "%s", output)
+	if errors.Is(noReport, fs.ErrNotExist) { // it panicked
+		return map[string]outcome{"the suite": {"panicked", string(output)}}
+	}
+	require.NoError(t, noReport)
 	var reports []struct {
 		SpecReports []struct {
 			ContainerHierarchyTexts           []string
