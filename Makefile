@@ -171,11 +171,12 @@ fetch: bin/etcd ## fetch and build what check and test need; they need no networ
 	$(TOOL) staticcheck -version
 
 # The programs that tests build get the tag, too, and are compiled of the same packages. Nobody debugs what tests run:
-# without debug information, the compiler needs a fifth less time.
+# without debug information, the compiler needs a fifth less time. What go env has set stays.
+GOFLAGS := $(shell $(GO) env GOFLAGS)
 check test: export GOFLAGS += -tags=grpcnotrace
 check fetch test: export GOFLAGS += -gcflags=all=-dwarf=false
 
-# Some tests build programs while go test compiles the same packages: it is done once, before them.
+# Some tests build programs. The packages are compiled before, or those tests and go test would compile them twice.
 # Nothing in it can fail by chance: fuzz targets run over their corpora only, and the
 # timeout is for a test that hangs.
 test: bin/etcd ## run the tests but the long ones, some with the race detector; takes some minutes
