@@ -34,9 +34,9 @@ TOOL         := $(GO) tool -modfile=tools/go.mod
 TEST_CLIENTS := $(GO) -C clients test -count=1
 # The race detector needs cgo and a C compiler; without one, the tests run without it.
 RACE         := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),CGO_ENABLED=1 $(GO) test -race,$(GO) test)
-# The packages in which goroutines meet. make test runs only these with the race detector, which compiles all that
+# The packages in which most goroutines meet. make test runs only these with the race detector, which compiles all that
 # they need once more; make long runs all with it.
-RACED        := /pkg/(aggregator|audit|client|controller|kubelet|proxy|registry|scheduler|util|webhook)(/|$$)|/pkg/(admission|auth/authenticator/webhook|rest|rest/core|rest/generic|server|storage|storage/memory)$$
+RACED        := /pkg/(aggregator|audit|client|controller|kubelet|proxy|scheduler|util|webhook)(/|$$)|/pkg/(admission|auth/authenticator/webhook|rest|rest/core|rest/generic|server|storage|storage/memory)$$
 SHORT        := -short -vet=off -p 2 -timeout 20m
 COMMON_FLAGS  = -machines $(MACHINES) $(if $(ETCD_SERVERS),-etcd_servers $(ETCD_SERVERS)) \
 	$(if $(STORAGE_BACKEND),-storage_backend $(STORAGE_BACKEND)) $(if $(SCHEDULER),-scheduler $(SCHEDULER)) $(if $(TRACE),-trace)
@@ -185,7 +185,7 @@ test: bin/etcd ## run the tests but the long ones, some with the race detector; 
 	$(GO) test $(SHORT) $$($(GO) list ./... | grep -Ev '$(RACED)')
 	GORACE=atexit_sleep_ms=50 $(RACE) $(SHORT) $$($(GO) list ./... | grep -E '$(RACED)')
 
-# The tag is of tests that compare with client-go, which takes long to compile.
+# The tag is of tests that compare with parts of today's server, which take long to compile.
 long: bin/etcd bin/etcd-3.4 bin/kubectl ## run all tests, also those with kubectl, client-go and etcd 3.4, with the race detector; takes a quarter of an hour
 	$(GO) -C clients vet .
 	$(RACE) -tags today -p 1 -count=1 -timeout 30m ./...

@@ -1,3 +1,5 @@
+//go:build today
+
 package fairqueuing
 
 import (
