@@ -40,6 +40,7 @@ type front struct {
 	server    *aggregator.Server
 	authority *certtest.Pair
 	url       string
+	transport http.RoundTripper  // others end the idle connections of http.DefaultTransport
 	end       context.CancelFunc // as if the server were about to end
 	t         testing.TB
 }
@@ -66,7 +67,7 @@ func openWaiting(t testing.TB, timeout time.Duration) *front {
 	}), []request.Server{f.server, f.Server})
 	port := httptest.NewServer(chain)
 	t.Cleanup(port.Close)
-	f.url = port.URL
+	f.url, f.transport = port.URL, port.Client().Transport
 	return f
 }
 
@@ -107,7 +108,7 @@ func (f *front) get(path string, header ...string) (status int, body string, ans
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Add(header[i], header[i+1])
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := f.transport.RoundTrip(req)
 	require.NoError(f.t, err)
 	defer res.Body.Close()
 	text, _ := io.ReadAll(res.Body) // an answer may end early
@@ -154,7 +155,7 @@ func (f *front) send(method, path, body string) {
 	if method == "PATCH" {
 		req.Header.Set("Content-Type", MergePatch)
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := f.transport.RoundTrip(req)
 	require.NoError(f.t, err)
 	_ = res.Body.Close()
 	require.Less(f.t, res.StatusCode, 300)

@@ -191,7 +191,7 @@ func TestARequestThatGoesRoundInCirclesEnds(t *testing.T) {
 		passed.Add(1)
 		again := req.Clone(req.Context())
 		again.RequestURI, again.URL.Scheme, again.URL.Host = "", "http", strings.TrimPrefix(f.url, "http://")
-		answer, err := http.DefaultTransport.RoundTrip(again)
+		answer, err := f.transport.RoundTrip(again)
 		if !assert.NoError(t, err) {
 			return
 		}
