@@ -200,7 +200,7 @@ func replay(t *testing.T, recorded recording, stores registries) {
 		name := strings.TrimSpace(step.Deviation + " " + step.Name)
 		req, err := http.NewRequest(step.Method, server.URL+step.Path, strings.NewReader(step.Body))
 		require.NoError(t, err, name)
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := server.Client().Do(req) // others end the idle connections of http.DefaultTransport
 		require.NoError(t, err, name)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()

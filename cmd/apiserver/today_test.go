@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -75,7 +74,7 @@ func TestRequestsAreAnsweredAsTodaysServerAnswersThem(t *testing.T) {
 	requests, err := today.LoadRequests("../../testdata/today/answers.json")
 	require.NoError(t, err)
 	onTodaysServers(t, func(t *testing.T, onEtcd bool, start func(t *testing.T) string) {
-		steps, err := today.Replay(t.Context(), http.DefaultClient, start(t), requests)
+		steps, err := today.Replay(t.Context(), patient, start(t), requests)
 		require.NoError(t, err)
 		noneDiffers(t, steps, today.KnownOfRequests(onEtcd))
 	})
