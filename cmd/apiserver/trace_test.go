@@ -25,7 +25,7 @@ func answersOf(t *testing.T, handler http.Handler, recorded recording) (answers 
 	for _, step := range recorded.Steps {
 		req, err := http.NewRequest(step.Method, server.URL+step.Path, strings.NewReader(step.Body))
 		require.NoError(t, err)
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := server.Client().Do(req) // others end the idle connections of http.DefaultTransport
 		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()

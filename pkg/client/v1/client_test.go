@@ -58,7 +58,12 @@ func serve(t *testing.T, answers ...answer) (*Client, *[]seen) {
 		io.WriteString(w, next.body)
 	}))
 	t.Cleanup(server.Close)
-	return New(server.URL), requests
+	return clientOf(server), requests
+}
+
+// clientOf returns a client with connections of its own: others end the idle ones of http.DefaultTransport.
+func clientOf(server *httptest.Server) *Client {
+	return &Client{Host: server.URL, HTTP: server.Client()}
 }
 
 func textOf(t *testing.T, object interface{}) string {
@@ -300,7 +305,7 @@ func TestAnErrorSaysWhenToTryAgain(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	_, err := New(server.URL).Pods().Get(t.Context(), "x")
+	_, err := clientOf(server).Pods().Get(t.Context(), "x")
 	seconds, told := apierrors.SuggestsClientDelay(err)
 	assert.True(t, told)
 	assert.Equal(t, 7, seconds)

@@ -56,7 +56,9 @@ func serveMessages(t *testing.T, code int, body string) *Client {
 		io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return &Client{Host: server.URL, HTTP: server.Client(), maxAnswer: 1000} // others end the idle connections of http.DefaultTransport
+	c := clientOf(server)
+	c.maxAnswer = 1000
+	return c
 }
 
 var web = &corev1.Pod{TypeMeta: kind("Pod", "v1"), ObjectMeta: metav1.ObjectMeta{Name: "web", ResourceVersion: "3"}, Spec: corev1.PodSpec{NodeName: "n"}}
