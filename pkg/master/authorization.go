@@ -24,8 +24,11 @@ func (m *Master) BootstrapRoles(ctx context.Context) error {
 	})
 }
 
-// nodeRules returns the rules of the role system:node.
-func nodeRules() []rbacv1.PolicyRule {
+// nodeRules returns the rules of the role system:node, if the Node authorizer is on, which needs them.
+func (m *Master) nodeRules() []rbacv1.PolicyRule {
+	if !m.o.Authorization.Has(genericoptions.Node) {
+		return nil
+	}
 	for _, object := range rbac.Defaults() {
 		if role, isRole := object.(*rbacv1.ClusterRole); isRole && role.Name == "system:node" {
 			return role.Rules

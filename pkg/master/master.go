@@ -110,7 +110,7 @@ func (m *Master) BuildGenericConfig() (*server.Config, error) {
 	o.Authentication.TokenCacheTTL = m.config.TokenCacheTTL
 	m.tokens, authentication = o.Authentication.ApplyTo(config, &o.Authorization)
 	m.nodes = node.NewGraph(m.machineOf)
-	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, nodeRules()))
+	m.rights, authorization = o.Authorization.ApplyTo(config, &m.Roles, node.New(m.nodes, m.nodeRules()))
 	m.admission, plugins = o.Admission.ApplyTo()
 	m.clientCertificate, aggregation = o.Aggregator.ApplyTo()
 	if o.Parts.Has(options.PartKubelet) {

