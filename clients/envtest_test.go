@@ -154,7 +154,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// The two are measured by turns. The budgets are those of the promise in docs/envtest.md.
+// The two are measured by turns. The budgets leave some room below the ratios in docs/envtest.md.
 func TestEnvtestCostsAFractionOfWhatItCostsWithTodaysPrograms(t *testing.T) {
 	onlyForEnvtest(t)
 	const rounds = 7
@@ -170,8 +170,8 @@ func TestEnvtestCostsAFractionOfWhatItCostsWithTodaysPrograms(t *testing.T) {
 		budget float64
 	}{
 		{"seconds", func(c cost) float64 { return c.took.Seconds() }, 10},
-		{"seconds of CPU", func(c cost) float64 { return c.cpu.Seconds() }, 20},
-		{"MB", func(c cost) float64 { return float64(c.memory) / 1024 }, 6},
+		{"seconds of CPU", func(c cost) float64 { return c.cpu.Seconds() }, 15},
+		{"MB", func(c cost) float64 { return float64(c.memory) / 1024 }, 5},
 	} {
 		medians := map[bool]float64{}
 		for folder, all := range costs {
